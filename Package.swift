@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-/// Strictness is a property of every target: a warning is an error, and an import that leaks a
-/// dependency has to say so.
+/// Settings for every target: warnings are errors, and an import whose types are part of the API
+/// must be declared as such.
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -240,7 +240,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The bars of the architecture, measured: ASSAY_BENCHMARKS=1 swift run -c release AssayBenchmarks
+// The performance targets of the architecture, measured: ASSAY_BENCHMARKS=1 swift run -c release
+// AssayBenchmarks
 if Context.environment["ASSAY_BENCHMARKS"] != nil {
     package.targets.append(
         .executableTarget(
@@ -258,7 +259,8 @@ if Context.environment["ASSAY_BENCHMARKS"] != nil {
     )
 }
 
-// Mechanical mutants of the reference backend, asleep until one is chosen: Tests/Mutation/campaign.py
+// Mechanical mutants of the reference backend, which are inactive until one is selected:
+// Tests/Mutation/campaign.py
 if let stage = Context.environment["ASSAY_MUTATION"] {
     package.dependencies.append(
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1")
@@ -277,7 +279,7 @@ if let stage = Context.environment["ASSAY_MUTATION"] {
     )
     for target in package.targets where target.name == "ReferenceBackend" && stage == "mutants" {
         target.path = ".build/mutation/ReferenceBackend"
-        // What is decided by a mutant's number alone is no warning.
+        // A condition that depends only on the number of a mutant must not be an error.
         target.swiftSettings = strict.dropLast()
     }
 }

@@ -13,7 +13,9 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Measures the bars of the architecture, section 10; prints figures and judges nothing.
+/// Measures the performance targets in section 10 of the architecture page.
+///
+/// The program prints the results and does not judge them.
 @main
 enum Benchmarks {
     static func main() async throws {
@@ -92,16 +94,18 @@ enum Benchmarks {
     /// Runs a program to its end.
     ///
     /// - Parameters:
-    ///   - program: Its path.
-    ///   - arguments: Without its name.
-    ///   - succeeds: Whether it has to exit with 0, so that a failure is no fast success.
-    /// - Throws: When it cannot be started.
+    ///   - program: The path of the program.
+    ///   - arguments: The arguments without the program's name.
+    ///   - succeeds: Whether the program must exit with 0, so that a fast failure is not mistaken
+    ///     for a fast success.
+    /// - Throws: An error when the program cannot be started.
     static func run(
         _ program: String,
         _ arguments: [String],
         succeeds: Bool = false
     ) throws {
-        // Foundation's Process notices an end only 50 ms later, so this is by hand.
+        // `Process` of Foundation notices the end up to 50 ms late, so `posix_spawn` is used
+        // directly.
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -122,8 +126,10 @@ enum Benchmarks {
 
     // MARK: Values
 
-    /// 3,334 cases of thirty observations each, ten in the judged run and in both of its twins:
-    /// deliveries, pushes and probe answers.
+    /// Measures the time to judge 3,334 cases with 30 observations each.
+    ///
+    /// Observations are deliveries, pushes and probe responses: 10 in the judged run, and 10 in
+    /// each of its two baseline runs (the same case without faults).
     private static func judging() {
         let location = SourceLocation(path: "x", line: 1, column: 1)
         var expectation = Expectation(answers: .statuses([200]))
@@ -200,7 +206,7 @@ enum Benchmarks {
         )
         let verdict = Judge.judge(evidence)
         guard verdict.verdict == .passed else {
-            print("the benchmark's case does not pass: \(verdict.findings)")
+            print("the case of the benchmark does not pass: \(verdict.findings)")
             return
         }
         show(
@@ -246,7 +252,8 @@ enum Benchmarks {
         print("journal beyond the body            \(counted) bytes counted, \(resident) resident")
     }
 
-    /// A bounded journal through a million exchanges: what it holds stays what it held.
+    /// Adds a million HTTP calls to a journal with a size limit, and prints the memory of the
+    /// process, which must not grow.
     private static func millionEntries() {
         let bound = 64 << 20
         var journal = Journal(bytesMax: bound)
@@ -258,12 +265,12 @@ enum Benchmarks {
             if number % 250_000 == 0 { resident.append((residentBytes() - before) >> 20) }
         }
         print(
-            "a million entries, bound 64 MiB    \(journal.byteCount >> 20) MiB counted, resident at "
+            "a million entries, limit 64 MiB    \(journal.byteCount >> 20) MiB counted, resident at "
                 + "each quarter \(resident.map(String.init).joined(separator: ", ")) MiB"
         )
     }
 
-    /// A call of a backend that a fake has answered.
+    /// Returns a call of a backend to the OneSignal fake, with the response of the fake.
     static func answeredCall(_ body: [UInt8]) -> Exchange {
         var exchange = Exchange(
             from: .backend,
@@ -277,7 +284,7 @@ enum Benchmarks {
         return exchange
     }
 
-    /// What the program holds of the machine's memory, in bytes.
+    /// The memory of this process, in bytes.
     static func residentBytes() -> Int {
         let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
         return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 4096 }
@@ -286,7 +293,9 @@ enum Benchmarks {
 
     // MARK: Deliveries
 
-    /// 200 contracts with one delivery each, in a cold process, against the bare loop.
+    /// Measures a run of 200 contracts with one delivery each, in a new process.
+    ///
+    /// Compares it with a bare loop that sends the same requests.
     private static func simpleCases(assay: String, own: String) async throws {
         let folder = NSTemporaryDirectory() + "assay-benchmark-\(UInt32.random(in: 0 ..< .max))"
         try FileManager.default.createDirectory(
@@ -303,7 +312,7 @@ enum Benchmarks {
                 steps:
                   - deliver: event
                     event: {type: RENEWAL, user: ada}
-                expect: {answers: 200}
+                expect: {status: 200}
                 """
             let path = "\(folder)/simple/case-\(number).yaml"
             try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: path))
@@ -311,7 +320,7 @@ enum Benchmarks {
         let target = try await startBareBackend()
         var ours: [Double] = []
         var bare: [Double] = []
-        // Alternating, so that both meet the same minute.
+        // The runs alternate, so that both measurements have the same conditions.
         for _ in 0..<7 {
             bare += try times(1) { try run(own, ["bare", target]) }
             ours += try times(1) {
@@ -330,7 +339,9 @@ enum Benchmarks {
         print("ratio of the medians               \(String(format: "%.2f", ratio))")
     }
 
-    /// A backend that answers everything with 200, until this process ends.
+    /// Starts a server that responds to every request with 200 until this process ends.
+    ///
+    /// Returns its URL.
     static func startBareBackend() async throws -> String {
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         var logger = Logger(label: "benchmark")

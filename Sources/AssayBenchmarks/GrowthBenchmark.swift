@@ -1,9 +1,11 @@
 internal import Conformance
 internal import Foundation
 
-/// How the cost of a run grows: with contracts, cases, entries of the journal and shards.
+/// Measures how the time of a run grows with the number of contracts, cases, journal entries and
+/// shards.
 ///
-/// The exponent is that of the power of the size by which the time grows; 1 is in proportion.
+/// The printed exponent is the power of the size with which the time grows; 1 means in proportion
+/// to the size.
 enum GrowthBenchmark {
     static func run(assay: String) async throws {
         let folder = NSTemporaryDirectory() + "assay-growth-\(UInt32.random(in: 0 ..< .max))"
@@ -34,7 +36,10 @@ enum GrowthBenchmark {
         Benchmarks.seconds(try ContinuousClock().measure(body))
     }
 
-    /// Writes a contract of one delivery, with as many variants as its axes have pairs.
+    /// Writes a contract with one delivery.
+    ///
+    /// The contract has a variant for each combination of the values of its axes, the keys under
+    /// `variants`.
     static func write(_ id: String, axes: [String: Int], in folder: String) throws {
         let variants =
             axes.isEmpty
@@ -52,7 +57,7 @@ enum GrowthBenchmark {
             \(variants)steps:
               - deliver: event\(used)
                 event: {type: RENEWAL, user: ada}
-            expect: {answers: 200}
+            expect: {status: 200}
             """
         let path = "\(folder)/\(id).yaml"
         try FileManager.default.createDirectory(
@@ -72,7 +77,7 @@ enum GrowthBenchmark {
                 size, try seconds { try Benchmarks.run(assay, ["lint", place], succeeds: true) }
             )
         }
-        table("contracts read and examined", rows)
+        table("contracts parsed and checked", rows)
     }
 
     private static func cases(_ assay: String, _ folder: String, _ target: String) throws {
@@ -87,12 +92,12 @@ enum GrowthBenchmark {
         table("cases verified", rows)
     }
 
-    /// A profile that says where events are taken.
+    /// Returns the text of a backend profile whose RevenueCat webhook has this path.
     static func profile(_ path: String) -> String {
         "assay: 1\nendpoints: {revenuecat-webhook: POST \(path)}\n"
     }
 
-    /// A run of the contracts of a folder before a backend.
+    /// Returns the arguments of `assay` that run the contracts of a folder against a backend.
     static func words(_ place: String, _ target: String) -> [String] {
         [
             "verify", place, "--target", target, "--listen", "revenuecat=127.0.0.1:0",

@@ -6,16 +6,17 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// The bars beside their opponents, in turns within the same minutes: five runs, median and spread.
+/// Compares the speed of Assay with that of other tools.
 ///
-/// The opponents are set up by the scripts of a folder (`setup.sh`), and what is not there is told
-/// as that.
+/// All tools run five times, in turns. The output has the median, minimum and maximum of each tool.
+/// The script `setup.sh` in the folder of scripts installs the other tools. A missing tool is
+/// reported.
 struct PeersBenchmark {
     private static let runs = 5
 
     let assay: String
     let own: String
-    /// `gen_cases.py`, `run_pact.py`, `run_floor.py`, `sut.sh` and others.
+    /// The folder with `gen_cases.py`, `run_pact.py`, `run_floor.py`, `sut.sh` and other scripts.
     let scripts: String
     private let python: String
     private let mitmdump: String
@@ -97,7 +98,8 @@ struct PeersBenchmark {
         try compare("\(count) cases, cold", rows)
     }
 
-    /// Two hundred requests in a row in one case.
+    /// Measures one case with 200 requests in a row, and compares it with a bare loop that sends
+    /// the same requests.
     private func golden() throws {
         let place = "\(folder)/golden"
         let steps = (0..<200).map {
@@ -106,7 +108,7 @@ struct PeersBenchmark {
         let text =
             "contract: golden/row\ntitle: Two hundred deliveries in a row are answered\n"
             + "clause: S-07\nsource: the benchmark\nsteps:\n" + steps.joined()
-            + "expect: {answers: 200}\n"
+            + "expect: {status: 200}\n"
         try FileManager.default.createDirectory(
             atPath: place + "/golden",
             withIntermediateDirectories: true
@@ -121,8 +123,11 @@ struct PeersBenchmark {
         )
     }
 
-    /// What a run delivers in a second beyond its start, beside a load generator on eight
-    /// connections: to a server that does nothing, and to an ordinary one in Python.
+    /// Measures the webhook deliveries per second of a run, without the time for its start.
+    ///
+    /// Compares them with the requests per second of a load generator with eight connections. One
+    /// of the two target servers is nginx, which does no work, and the other is an ordinary server
+    /// in Python.
     private func deliveries() throws {
         let (few, many, more) = ("\(folder)/few", "\(folder)/many", "\(folder)/more")
         try GrowthBenchmark.write("many/cases", axes: ["a": 1, "b": 1], in: few)
@@ -238,7 +243,10 @@ struct PeersBenchmark {
         }
     }
 
-    /// Answers in a second, and by how much the slowest in a hundred are slower than the middle.
+    /// Measures a server with a load generator.
+    ///
+    /// Returns the responses per second, and the ratio of the 99th percentile of the response times
+    /// to their median.
     private func load(_ port: Int, _ path: String) throws -> (rate: Double, tail: Double) {
         let script = "\(folder)/post.lua"
         let text =
@@ -275,7 +283,9 @@ struct PeersBenchmark {
 
     private typealias Row = (name: String, measure: () throws -> Double)
 
-    /// All rows in turns; the ratio is that of the first row's median to each other's.
+    /// Measures all rows of a table in turns, and prints the table.
+    ///
+    /// The ratio in a row is the median of the first row divided by the median of that row.
     private func compare(_ title: String, _ rows: [Row], unit: String = "s") throws {
         var samples = rows.map { _ in [Double]() }
         for _ in 0..<Self.runs {
@@ -283,12 +293,12 @@ struct PeersBenchmark {
                 do {
                     samples[index].append(try row.measure())
                 } catch {
-                    Benchmarks.print("  \(row.name): not there (\(error.localizedDescription))")
+                    Benchmarks.print("  \(row.name): not available (\(error.localizedDescription))")
                 }
             }
         }
         Benchmarks.print(
-            Self.padded(title, 42) + "  median     min     max     ratio of ours"
+            Self.padded(title, 42) + "  median     min     max     ratio of Assay"
         )
         let ours = samples[0].sorted()
         for (row, sample) in zip(rows, samples) where !sample.isEmpty {

@@ -2,7 +2,9 @@ internal import Conformance
 internal import Phone
 internal import Providers
 
-/// The account workflow from the first launch to the deleted account, before the fakes alone.
+/// The workflow of a user account in a simulated app, from the first launch to the deleted account.
+///
+/// Only the fakes take part, and no backend.
 enum PhoneBenchmark {
     private static let acts: [AppAction.Name] = [
         .launch, .purchase, .signUp, .logout, .signIn, .google, .refresh, .restore,

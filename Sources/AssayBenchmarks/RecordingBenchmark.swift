@@ -8,8 +8,10 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// `assay record` in front of a server that does nothing: what it adds, what it sustains, what it
-/// holds; and how long a hundred thousand exchanges take to distil.
+/// Measures `assay record` in front of a server that does nothing: the added time, the throughput
+/// and the memory.
+///
+/// The benchmark also measures the time to distill a recording of 100,000 exchanges into contracts.
 enum RecordingBenchmark {
     static func run(assay: String, own: String) throws {
         let folder = NSTemporaryDirectory() + "assay-bench-\(getpid())"
@@ -34,7 +36,7 @@ enum RecordingBenchmark {
             ] + fakes.flatMap { ["--listen", "\($0)=127.0.0.1:0"] }
         )
         _ = ServingBenchmark.firstAnswer(port: proxy, path: "/")
-        // Alternating, so that both meet the same minute.
+        // The measurements alternate, so that both have the same conditions.
         let request = post(String(repeating: "x", count: 496), port: proxy)
         var direct: [Double] = []
         var through: [Double] = []
@@ -54,7 +56,7 @@ enum RecordingBenchmark {
             )
         )
         Benchmarks.print(
-            String(format: "record: rate beside direct         %8.0f %%", median(shares) * 100)
+            String(format: "record: rate, direct is 100 %%      %8.0f %%", median(shares) * 100)
         )
         memory(recorder, port: proxy)
         kill(recorder, SIGINT)
@@ -75,7 +77,8 @@ enum RecordingBenchmark {
         return Array((head + body).utf8)
     }
 
-    /// A gigabyte of bodies, each of 128 KiB and each written to the recording.
+    /// Sends requests with bodies of 128 KiB, one gibibyte in total, to `assay record`, and prints
+    /// the memory of the recorder.
     private static func memory(_ recorder: pid_t, port: Int) {
         let request = post(String(repeating: "y", count: 128 << 10), port: port)
         let count = (1 << 30) / request.count + 1
@@ -107,7 +110,7 @@ enum RecordingBenchmark {
     }
 
     private static func residentMiB(_ process: pid_t) -> Int {
-        // Files below /proc have no size, so they are read by hand.
+        // Files below /proc report no size, so they are read with `read`.
         let descriptor = open("/proc/\(process)/statm", O_RDONLY)
         defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 256)
@@ -117,8 +120,10 @@ enum RecordingBenchmark {
         return (pages * Int(sysconf(Int32(_SC_PAGESIZE)))) >> 20
     }
 
-    /// Ten thousand people who register, buy, are told, and read their subscription: each by himself,
-    /// or all of them on one device.
+    /// Measures the time to distill a recording of 10,000 users.
+    ///
+    /// They register, buy, receive a push and read their subscription, on separate devices or on
+    /// one shared device.
     private static func distil(isShared: Bool) {
         let base: Int64 = 1_790_000_000_000
         var exchanges: [Exchange] = []
@@ -189,7 +194,7 @@ enum RecordingBenchmark {
                 }
             )
         }
-        let shape = isShared ? "one device" : "apart"
+        let shape = isShared ? "shared" : "apart"
         Benchmarks.show("distil: 100,000 exchanges, \(shape)", samples)
     }
 }

@@ -8,27 +8,30 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// `assay serve` from outside: how soon it answers, and how fast beside a server that does nothing.
+/// Measures `assay serve` as its client: the time to the first response, and the responses per
+/// second compared with a server that does nothing.
 enum ServingBenchmark {
     private static let connectionCount = 8
     private static let requestCount = 4000
 
-    /// Where a push is sent to.
+    /// The path of the OneSignal fake to which a push request is sent.
     static let path = "/notifications"
-    /// Where the opponents answer.
+    /// The path at which the servers of other tools respond.
     static let peerPath = "/webhooks/revenuecat"
-    /// A push of some 650 bytes.
+    /// The JSON body of a push request, which has about 650 bytes.
     static let body =
         "{\"app_id\":\"a55a4000-0000-4000-8000-000000000000\",\"include_aliases\":"
         + "{\"external_id\":[\"ada\"]},\"target_channel\":\"push\",\"contents\":{\"en\":\""
         + String(repeating: "x", count: 496) + "\"}}"
 
-    /// The arguments that start all fakes, the measured one on that port.
+    /// Returns the arguments of `assay serve`, with the OneSignal fake and the control API on these
+    /// ports.
     static func serving(_ port: Int, control: Int) -> [String] {
         serving(["onesignal": port, "control": control])
     }
 
-    /// The arguments that start all fakes: on these ports, the others on free ones.
+    /// Returns the arguments of `assay serve`, with the named servers on these ports and the others
+    /// on free ports.
     static func serving(_ ports: [String: Int]) -> [String] {
         ["serve", "--quiet"]
             + ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"].flatMap {
@@ -49,12 +52,12 @@ enum ServingBenchmark {
             kill(process, SIGTERM)
             wait(process)
             guard answer.contains("{\"ok\":true}") else {
-                Benchmarks.print("the wrong answer: \(answer.prefix(200))")
+                Benchmarks.print("unexpected response: \(answer.prefix(200))")
                 return
             }
         }
-        Benchmarks.show("serve: exec to first answer", starts)
-        // Alternating, so that both meet the same minute.
+        Benchmarks.show("serve: exec to first response", starts)
+        // The measurements alternate, so that both have the same conditions.
         var ours: [Load] = []
         var bare: [Load] = []
         for _ in 0..<5 {
@@ -73,12 +76,13 @@ enum ServingBenchmark {
         Benchmarks.print("650-byte POST, bare server         \(other.text)")
         Benchmarks.print("650-byte POST, OneSignal fake      \(mine.text)")
         let share = String(format: "%.0f", 100 * mine.rate / other.rate)
-        Benchmarks.print("rate of the fake beside bare       \(share) %")
+        Benchmarks.print("rate of the fake, bare is 100 %    \(share) %")
         try flatness(assay: assay, port: port, control: control)
     }
 
-    /// A million pushes to one fake: whether its calls, its journal and its record of what was
-    /// notified cost the same at the end as at the beginning.
+    /// Sends a million pushes to the OneSignal fake, and prints the rate of each tenth.
+    ///
+    /// Calls must not become slower while the journal and the list of notifications grow.
     private static func flatness(assay: String, port: Int, control: Int) throws {
         let process = try spawn(assay, serving(port, control: control))
         _ = firstAnswer(port: control, path: "/assay/v1/health")
@@ -110,7 +114,8 @@ enum ServingBenchmark {
         loads.sorted { $0.rate < $1.rate }[loads.count / 2]
     }
 
-    /// Keep-alive connections that each send one request after the other.
+    /// Measures the responses per second over several keep-alive connections, each of which sends
+    /// one request after the other.
     static func load(port: Int, requestCount: Int = requestCount) -> Load {
         let request =
             "POST \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\ncontent-type: "
@@ -164,7 +169,7 @@ enum ServingBenchmark {
         for _ in 0..<requestCount {
             let begin = clock.now
             guard send(descriptor, request, request.count, 0) == request.count else { break }
-            // Every answer here is small and comes in one piece.
+            // All responses here are small and arrive in one piece.
             var buffer = [UInt8](repeating: 0, count: 4096)
             guard recv(descriptor, &buffer, buffer.count, 0) > 0 else { break }
             times.append(Benchmarks.seconds(clock.now - begin))
@@ -227,7 +232,8 @@ enum ServingBenchmark {
         return descriptor
     }
 
-    /// Asks until somebody answers, for at most ten seconds.
+    /// Repeats a request until a server responds, for at most ten seconds, and returns the
+    /// response.
     static func firstAnswer(port: Int, path: String) -> String {
         let request = Array("GET \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\n\r\n".utf8)
         let clock = ContinuousClock()
@@ -269,7 +275,9 @@ enum ServingBenchmark {
 
     // MARK: The server that does nothing
 
-    /// The same library, with the body read and a small answer, and nothing else.
+    /// Runs a server with the HTTP library of the fakes.
+    ///
+    /// It only reads the request body and sends a small response.
     static func bareServer() async throws {
         let port = ProcessInfo.processInfo.environment["BARE_PORT"].flatMap { Int($0) } ?? 0
         var logger = Logger(label: "bare")

@@ -2,16 +2,16 @@ internal import Conformance
 internal import Foundation
 internal import Providers
 
-/// What a call costs among a hundred people and among a hundred thousand, without a network.
+/// Compares the cost of calls to fakes with 100 users and with 100,000 users, without a network.
 enum StorageBenchmark {
-    /// Something that is done to one person, again and again; each time to another one.
+    /// A kind of API call that is measured, each time for another user.
     private struct Deed {
         let name: String
         let work: (inout Services, Int, Instant) -> Void
     }
 
     private static let sizes = [100, 100_000]
-    /// Repetitions of a deed in one measurement.
+    /// The number of repetitions of an operation in one measurement.
     private static let count = 2000
     private static let rounds = 5
     private static let app = OneSignalState.standardApp
@@ -29,7 +29,7 @@ enum StorageBenchmark {
             let elapsed = Benchmarks.seconds(clock.now - begin)
             let memory = Double(Benchmarks.residentBytes() - before) / Double(size)
             Benchmarks.print(
-                "\(size) people settle".padding(toLength: 35, withPad: " ", startingAt: 0)
+                "\(size) users created".padding(toLength: 35, withPad: " ", startingAt: 0)
                     + String(
                         format: "%8.0f /s, %.1f KB each",
                         Double(size) / elapsed,
@@ -38,19 +38,20 @@ enum StorageBenchmark {
             )
         }
         Benchmarks.print(
-            "per second, among people           "
+            "per second, by number of users     "
                 + sizes.map { "\($0)".padding(toLength: 10, withPad: " ", startingAt: 0) }.joined()
                 + "  ratio"
         )
         for deed in deeds { show(deed, &towns) }
     }
 
-    /// The two sizes in turn, so that both meet the same minute.
+    /// Measures an operation with few and with many users, in turns, so that both have the same
+    /// conditions.
     private static func show(_ deed: Deed, _ towns: inout [Services]) {
         var rates: [[Double]] = sizes.map { _ in [] }
         for round in 0..<rounds {
-            // The small town stays small; the large one is written in place, as a fork's first writes
-            // part what is shared and are a figure of their own.
+            // The small state is restored after each round. The large one is changed in place,
+            // because the first writes after a copy are slower and are measured separately.
             let small = towns[0]
             for index in towns.indices {
                 deed.work(&towns[index], 0, moment)
@@ -248,8 +249,8 @@ enum StorageBenchmark {
             call("Despia: command", .despia, "POST", { _ in "/bridge" }) { number in
                 ["device": .string("user-\(number)"), "command": "getpurchasehistory://"]
             },
-            Deed(name: "next moment") { town, _, _ in _ = town.nextMoment },
-            Deed(name: "fork, first write") { town, number, now in
+            Deed(name: "next due time") { town, _, _ in _ = town.nextMoment },
+            Deed(name: "copy, first write") { town, number, now in
                 let kept = town
                 created.work(&town, new(), now)
                 withExtendedLifetime(kept) {}

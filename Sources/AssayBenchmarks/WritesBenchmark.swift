@@ -6,12 +6,15 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// The cost of a write through HTTP, and the memory of the process, as the number of writes grows.
+/// Measures the cost of a write to a fake over HTTP, and the memory of the server, as the number of
+/// writes grows.
 ///
-/// The cost is the server's processor time for each call, so that other work on the machine does not
-/// count. The system reports it in hundredths of a second.
+/// The cost is the processor time of the server for each call, so that other work on the machine
+/// does not count. The system reports processor times in hundredths of a second.
 enum WritesBenchmark {
-    /// A kind of write: its request, given a number.
+    /// A kind of request that changes the state of a fake.
+    ///
+    /// Its body depends on the number of the request.
     private struct Write: Sendable {
         let party: String
         let method: String
@@ -28,9 +31,9 @@ enum WritesBenchmark {
     }
 
     private static let app = "a55a4000-0000-4000-8000-000000000000"
-    /// The writes of each kind.
+    /// The number of writes of each kind.
     private static let count = 100_000
-    /// The writes of the first and of the last measurement.
+    /// The number of writes in the first and in the last measurement.
     private static let sample = 10_000
 
     private static let writes = [
@@ -118,7 +121,9 @@ enum WritesBenchmark {
         )
     }
 
-    /// Pushes to one fake with the standard bound of the journal, 256 MiB.
+    /// Sends pushes to the OneSignal fake, and prints the memory of the server.
+    ///
+    /// The journal has its default limit of 256 MiB.
     private static func memory(assay: String, bodySize: Int, count: Int) throws {
         let server = try Server(assay, "onesignal")
         defer { server.stop() }
@@ -152,7 +157,7 @@ enum WritesBenchmark {
         )
     }
 
-    /// Sends one request and reads its small answer.
+    /// Sends a request over an open connection and returns the response, which is small.
     private static func call(
         _ connection: Int32,
         _ port: Int,
@@ -166,7 +171,7 @@ enum WritesBenchmark {
                 + body).utf8
         )
         guard send(connection, request, request.count, 0) == request.count else {
-            throw ServerEnded(write: write.path, number: number, answer: "the request was cut")
+            throw ServerEnded(write: write.path, number: number, answer: "truncated request")
         }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var answer: [UInt8] = []
@@ -178,7 +183,8 @@ enum WritesBenchmark {
         return String(decoding: answer, as: UTF8.self)
     }
 
-    /// Whether an answer has its head and all of the body that the head announces.
+    /// Returns whether a response is complete: its head, and a body with the length that the head
+    /// announces.
     private static func isWhole(_ answer: [UInt8]) -> Bool {
         let text = String(decoding: answer, as: UTF8.self)
         guard let end = text.range(of: "\r\n\r\n") else { return false }
@@ -205,7 +211,7 @@ enum WritesBenchmark {
             _ = ServingBenchmark.firstAnswer(port: port, path: "/")
             let connection = ServingBenchmark.connection(to: port)
             guard connection >= 0 else {
-                throw ServerEnded(write: "connect", number: 0, answer: "no answer")
+                throw ServerEnded(write: "connect", number: 0, answer: "no response")
             }
             return connection
         }
@@ -217,7 +223,7 @@ enum WritesBenchmark {
 
         var processorSeconds: Double {
             let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-            // The name of the program may hold spaces; the fields behind it do not.
+            // The name of the program may contain spaces, but the fields after it do not.
             let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
             guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12])
             else { return 0 }

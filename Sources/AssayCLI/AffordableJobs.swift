@@ -1,16 +1,16 @@
 internal import Programs
 
 extension Descriptors {
-    /// The number of cases that may run at once with this process's limit of descriptors.
+    /// Returns the number of cases that may run at once within this process's limit on open files.
     ///
-    /// A smaller number than the one that was asked for is reported.
+    /// Prints a message when the result is smaller than the requested number.
     static func affordable(_ jobs: Int) -> Int {
         guard let limit else { return jobs }
         let count = caseCountMax(jobs, limit: limit)
         if count < jobs {
             Terminal.error(
-                "assay: this process may have \(limit) files open (ulimit -n), so \(count) of "
-                    + "\(jobs) cases run at once\n"
+                "assay: this process may open \(limit) files (ulimit -n), so \(count) "
+                    + "case\(count == 1 ? "" : "s") instead of \(jobs) run at once\n"
             )
         }
         return count

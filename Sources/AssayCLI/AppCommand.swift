@@ -11,29 +11,31 @@ internal import Reports
 struct AppCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app",
-        abstract: "Uses an app on a phone that is not there, and judges what it does.",
+        abstract: "Tests a web app in a simulated Despia runtime.",
         discussion: """
-            Opens the web app in headless Chromium with the Despia runtime's stand-in before its \
-            scripts, carries out the device scenarios, and judges bridge commands and calls. \
-            What is tapped and read is named by CSS selectors under 'app:' in the profile. With \
-            --scripted the built-in app takes the page's place, in virtual time and without a \
-            browser. The page's calls to 'endpoints: register, login' and 'app: access' are \
-            answered by a model of a correct backend, unless 'app: backend: own' says otherwise. \
-            One launch before all others finds what the profile says wrong (exit 2). Real time.
+            Opens the web app in headless Chromium, with a simulated Despia runtime that loads \
+            before the app's scripts. Runs the device scenarios, and judges the app's bridge \
+            commands and HTTP calls. CSS selectors under 'app:' in the profile name the elements \
+            to tap and to read. A model of a correct backend answers the page's calls to \
+            'endpoints: register, login' and 'app: access', unless the profile has \
+            'app: {backend: own}'. Before the first scenario, one launch checks that the profile \
+            fits the page (exit 2 if not). A page runs in real time. With --scripted, the \
+            built-in app replaces the page: it needs no browser and runs in virtual time.
 
             app: {taps: {upgrade: ["#menu", "#buy"], restore: …, login: …, logout: …, status: …},
                   inputs: {account: "#mail", password: …}, shows: {loading: …, access: …,
                   error: …, status: …, product: …}, agree: "#yes", startup: 5s,
-                  vault: {id: app_user_id, lock: …}, other-keys: [keys it may use besides]}
+                  vault: {id: app_user_id, lock: …}, other-keys: [additional keys]}
 
-            'assay lint --schema profile' prints every key; 'assay explain app/CASE' a scenario.
+            'assay lint --schema profile' prints every key; 'assay explain app/CASE' \
+            shows a scenario.
 
             Example:  assay app --url http://127.0.0.1:5173/ --profile assay.yaml
                       assay app --scripted --defect paywall-ungated --only C-16
             """
     )
 
-    @Argument(help: "Scenario files or folders to play instead of the shipped ones.")
+    @Argument(help: "Scenario files or folders to run instead of the shipped ones.")
     var paths: [String] = []
 
     @Option(name: .long, help: Setting.profile.help)
@@ -46,7 +48,7 @@ struct AppCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "A folder for pictures of what the page showed at each scenario's end."
+        help: "A folder for screenshots of the page at the end of each scenario."
     )
     var pictures: String?
 
@@ -99,13 +101,14 @@ struct AppCommand: AsyncParsableCommand {
         run.saved = try saveFile.map { try SavedRunFile($0, profile: profile) }
         if !files.usesStandardOutput, case .browser(let address, _, _) = performer {
             Terminal.error(
-                "assay \(assayVersion) · \(selected.count) scenarios · seed \(seed)\n"
+                "assay \(assayVersion) · \(selected.count) scenario"
+                    + "\(selected.count == 1 ? "" : "s") · seed \(seed)\n"
                     + "app      \(address)\n\n"
             )
         }
         if let pictures {
             guard case .browser = performer else {
-                throw Failure(.usage, "--pictures shows a page: leave --scripted out")
+                throw Failure(.usage, "--pictures needs a web page: remove --scripted")
             }
             do throws(OutputFile.WriteError) {
                 try OutputFile.makeFolder(pictures, .asUmask)
@@ -127,14 +130,17 @@ struct AppCommand: AsyncParsableCommand {
         throw ExitCode(report.exitCode)
     }
 
-    /// What repeats this run, whatever the environment says then.
+    /// Returns the command line that repeats this run.
+    ///
+    /// Options from environment variables become flags.
     private func replayWords(_ seed: String) -> [String] {
         let environment = ProcessInfo.processInfo.environment
         var words = [Terminal.program, "app"] + paths
         if let path = Setting.profile.text(profile, environment) { words += ["--profile", path] }
         words += app.replayWords(environment)
         for host in TargetOptions.hosts(allowHost, environment) { words += ["--allow-host", host] }
-        // Paths take the place of the shipped scenarios and of --contracts.
+        // Scenario paths on the command line replace the shipped scenarios and those of
+        // `--contracts`.
         if paths.isEmpty { words += selection.replayWords }
         return words + reports.replayWords + ["--seed", seed]
     }

@@ -4,30 +4,32 @@ internal import Conformance
 internal import Foundation
 internal import Phone
 
-/// Which app is judged, and who plays it.
+/// The options that choose the app under test: a web page or the built-in app.
 struct AppOptions: ParsableArguments {
     @Option(name: .long, help: Setting.url.help)
     var url: String?
 
-    @Flag(name: .long, help: "Judge the built-in app; needs no browser.")
+    @Flag(name: .long, help: "Test the built-in app; needs no browser.")
     var scripted = false
 
-    @Option(name: .long, help: "With --scripted: a defect of the built-in app; repeatable.")
+    @Option(name: .long, help: "With --scripted: turn on a defect of the built-in app; repeatable.")
     var defect: [String] = []
 
     @Option(name: .long, help: Setting.browser.help)
     var browser: String?
 
-    /// Whether any of it is given on the command line.
+    /// Whether the command line contains `--url`, `--scripted`, `--defect` or `--browser`.
     var isGiven: Bool { url != nil || scripted || !defect.isEmpty || browser != nil }
 
+    /// Returns the app under test.
+    ///
     /// - Parameters:
-    ///   - profile: May name the app.
-    ///   - hosts: Beside loopback, those that the page may be on or call.
-    ///   - command: What a person has typed so far.
-    ///   - environment: May name the app or the browser.
-    /// - Returns: Who plays the app.
-    /// - Throws: A failure of usage where no app is named, or no browser is there.
+    ///   - profile: The profile, which may contain the URL of the app.
+    ///   - hosts: The hosts other than loopback that the page may be loaded from or call.
+    ///   - command: The name of the running command, such as `explore --app`, for error messages.
+    ///   - environment: The environment variables, which may name the app or the browser.
+    /// - Returns: The built-in app, or a page in a browser.
+    /// - Throws: A usage failure when no app is given, or a failure when no browser is found.
     func performer(
         _ profile: Profile,
         _ hosts: [String],
@@ -38,12 +40,12 @@ struct AppOptions: ParsableArguments {
         guard scripted || url != nil else {
             throw Failure(
                 .usage,
-                "no app to judge: give --url URL, or 'app: {url: …}' in the profile; "
-                    + "'assay \(command) --scripted' needs neither"
+                "no app to test: give --url URL, or write 'app: {url: …}' in the profile; "
+                    + "'assay \(command) --scripted' tests the built-in app instead"
             )
         }
         guard defect.isEmpty || scripted else {
-            throw Failure(.usage, "--defect belongs to the built-in app: add --scripted")
+            throw Failure(.usage, "--defect applies only to the built-in app: add --scripted")
         }
         let defects = try defect.map { try ClientDefect.named($0) }
         guard let url, !scripted else { return .scripted(Set(defects)) }
@@ -59,7 +61,9 @@ struct AppOptions: ParsableArguments {
         }
     }
 
-    /// What says the same again, whatever the environment says then.
+    /// Returns the flags that select the same app in a later run.
+    ///
+    /// Options from environment variables become flags.
     func replayWords(_ environment: [String: String]) -> [String] {
         var words = scripted ? ["--scripted"] : []
         for name in defect { words += ["--defect", name] }
@@ -71,13 +75,15 @@ struct AppOptions: ParsableArguments {
 }
 
 extension ClientDefect {
-    /// - Throws: A failure of usage that names what comes closest.
+    /// Returns the defect of the built-in app that has this name.
+    ///
+    /// - Throws: A usage failure for an unknown name, which suggests the closest known name.
     static func named(_ name: String) throws -> ClientDefect {
         guard let defect = ClientDefect(rawValue: name) else {
             let near = Suggestion.nearest(to: name, among: allCases.map(\.rawValue))
             throw Failure(
                 .usage,
-                "there is no defect '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? "")
+                "unknown defect '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? "")
             )
         }
         return defect

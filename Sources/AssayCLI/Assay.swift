@@ -3,25 +3,26 @@ internal import Foundation
 internal import Programs
 internal import Providers
 
-/// The version that reports and `--version` print.
+/// The version of Assay, which reports and `--version` print.
 let assayVersion = "0.1.0"
 
 struct Assay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "assay",
-        abstract: "Proves from outside that a subscription backend keeps its contracts.",
+        abstract: "Tests a subscription backend from outside.",
         discussion: """
-            Fakes stand in for \(ProviderTable.all.titles); contracts say what is delivered to the \
-            backend and what must follow; a runner replays them and judges.
+            Runs your backend against fakes of \(ProviderTable.all.titles). Sends it \
+            webhooks and requests that contracts describe, and compares the results with the \
+            results that the contracts require.
 
-            Try it without a backend of your own:   assay demo
-            Judge yours:                            assay init && assay verify
-            What can be proven of it:               assay doctor --target http://127.0.0.1:8080
-            The app on the phone:                   assay app --url http://127.0.0.1:5173/
-            Fakes to develop against:               assay serve
-            A session as a regression test:         assay record --start 'node server.js'
+            Try it without a backend:          assay demo
+            Test your backend:                 assay init && assay verify
+            Check your profile:                assay doctor --target http://127.0.0.1:8080
+            Test a web app for Despia:         assay app --url http://127.0.0.1:5173/
+            Run the fakes for development:     assay serve
+            Record a regression test:          assay record --start 'node server.js'
 
-            From the environment alone:
+            Settings that only the environment can set:
             \(Setting.withoutFlag)
 
             Exit codes:
@@ -39,7 +40,7 @@ struct Assay: AsyncParsableCommand {
     )
 }
 
-/// A failure of the program itself, with its exit code; the text goes to stderr.
+/// An error that ends a command: an exit code, and a message for standard error.
 struct Failure: Error, CustomStringConvertible {
     let status: ExitStatus
     let description: String
@@ -66,9 +67,10 @@ enum Main {
         exit(known.withLostOutput.rawValue)
     }
 
-    /// Runs the command of the arguments.
+    /// Runs the command that the command-line arguments select.
     ///
-    /// - Returns: Its exit code, before it is known whether its output arrived.
+    /// - Returns: The exit code of the command. `main` replaces it when a part of the output could
+    ///   not be written.
     private static func run() async -> Int32 {
         do {
             try needProcesses()
@@ -98,19 +100,22 @@ enum Main {
                 return ExitStatus.green.rawValue
             }
             Terminal.error(message + "\n")
-            // ArgumentParser's own code for wrong usage is 64.
+            // ArgumentParser uses the code 64 for wrong usage; Assay uses `ExitStatus.usage`.
             return (status == .validationFailure ? ExitStatus.usage : .ours).rawValue
         }
     }
 
-    /// Swift reads the arguments below `/proc`, and its dispatcher traps when it looks there for its
-    /// threads in vain: a chroot without it would get help for every command, or a crash in the middle.
+    /// Checks on Linux that `/proc` is mounted, which is often not the case in a chroot.
+    ///
+    /// Swift reads the command-line arguments from `/proc`: without it, every command would print
+    /// its help. Swift's dispatcher reads the list of threads from `/proc`, and would trap in the
+    /// middle of a run.
     private static func needProcesses() throws {
         #if os(Linux)
         guard access("/proc/self/stat", R_OK) != 0 else { return }
         throw Failure(
             .usage,
-            "there is no /proc here, which Swift's runtime needs; mount it: mount -t proc proc /proc"
+            "/proc is not mounted, but Swift's runtime needs it; run: mount -t proc proc /proc"
         )
         #endif
     }

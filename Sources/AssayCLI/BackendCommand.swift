@@ -7,17 +7,18 @@ struct BackendCommand: AsyncParsableCommand {
         commandName: "backend",
         abstract: "Runs the reference backend, correct or with named defects.",
         discussion: """
-            It reads REVENUECAT_WEBHOOK_AUTH, REVENUECAT_WEBHOOK_SECRET, REVENUECAT_API_BASE, \
-            REVENUECAT_API_KEY, ONESIGNAL_API_BASE, ONESIGNAL_APP_ID, ONESIGNAL_API_KEY, \
+            The backend is configured by environment variables: REVENUECAT_WEBHOOK_AUTH, \
+            REVENUECAT_WEBHOOK_SECRET, REVENUECAT_API_BASE, REVENUECAT_API_KEY, \
+            ONESIGNAL_API_BASE, ONESIGNAL_APP_ID, ONESIGNAL_API_KEY, \
             PURCHASELY_WEBHOOK_SECRET, FIREBASE_PROJECT_ID, FIREBASE_JWKS_URL and \
-            FIREBASE_AUTH_BASE, as any backend would.
+            FIREBASE_AUTH_BASE.
 
             Example:  assay backend --port 8080 --data ./data
                       assay verify --start 'assay backend --port {{port}} --defect no-dedupe'
             """
     )
 
-    @Option(name: .long, help: "The port on 127.0.0.1; 0 picks a free one.")
+    @Option(name: .long, help: "The port on 127.0.0.1; 0 chooses a free one.")
     var port = 0
 
     @Option(name: .long, help: "The folder of the database file.", completion: .directory)
@@ -25,15 +26,15 @@ struct BackendCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "A defect to show, or 'guide' for those of the published guide.",
+        help: "A defect to turn on; 'guide' turns on the defects of a published guide.",
         completion: Completions.defects
     )
     var defect: [String] = []
 
-    @Option(name: .long, help: "Where its state comes from: body or sync (GET /v1/subscribers).")
+    @Option(name: .long, help: "State comes from: body (the event) or sync (GET /v1/subscribers).")
     var style = "body"
 
-    @Flag(name: .long, help: "List the defects and stop.")
+    @Flag(name: .long, help: "List the defects and exit.")
     var listDefects = false
 
     mutating func run() async throws {
@@ -87,7 +88,7 @@ struct BackendCommand: AsyncParsableCommand {
             } else {
                 throw Failure(
                     .usage,
-                    "there is no defect '\(name)'; see 'assay backend --list-defects'"
+                    "unknown defect '\(name)'; see 'assay backend --list-defects'"
                 )
             }
         }

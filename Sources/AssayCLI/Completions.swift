@@ -3,29 +3,32 @@ internal import Conformance
 internal import ContractFiles
 internal import ReferenceBackend
 
-/// What a shell offers when the Tab key is pressed: names out of the program's own tables.
+/// The names that a shell completes after the Tab key: contracts, finding codes and defects.
 ///
-/// `assay --generate-completion-script bash` (zsh, fish) writes the script, which asks the program.
+/// `assay --generate-completion-script bash` (or zsh, fish) prints a shell script that calls this
+/// program for these names.
 enum Completions {
-    /// Clauses, contracts and cases, as `--only` takes them.
+    /// The clauses, contracts and cases that the shell offers after `--only`.
     static let cases = CompletionKind.custom { _, _, prefix in
         let headings = ContractLibrary.listed.headings
         let clauses = Set(headings.map(\.clause)).sorted()
-        // A case is offered when its contract has been typed: six hundred are no choice.
+        // Cases are offered only after their contract was typed: a list of all six hundred is too
+        // long.
         let contracts = Set(headings.map(\.id)).sorted()
         let isInside = contracts.contains { prefix.hasPrefix($0) }
         let names = isInside ? headings.map(\.caseID) : contracts
         return offered(clauses + names, prefix)
     }
 
-    /// What `explain` explains: codes and clauses.
+    /// The finding codes and clauses that the shell offers after `assay explain`.
     static let topics = CompletionKind.custom { _, _, prefix in
         let codes = FindingCode.allCases.map(\.rawValue)
         let clauses = Clause.all.map(\.name)
         return offered(codes + clauses, prefix)
     }
 
-    /// Defects of the reference backend.
+    /// The names of the reference backend's defects, and `guide`, which turns on the defects of a
+    /// published guide.
     static let defects = CompletionKind.custom { _, _, prefix in
         offered(Defect.allCases.map(\.rawValue) + ["guide"], prefix)
     }

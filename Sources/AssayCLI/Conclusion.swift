@@ -8,43 +8,52 @@ internal import Recording
 internal import Replay
 internal import Reports
 
-/// What becomes of the report of a run that is over: shown, written, accepted as known.
+/// The last stage of a run: prints the report, writes the files, and updates the known failures.
 struct Conclusion: Sendable {
     let profile: Profile
-    /// Where it was read.
+    /// The path of the profile; nil without a profile.
     let profilePath: String?
-    /// What plays a contract's file before the same backend, or the same app, again.
+    /// The arguments of the command that runs one contract again against the same backend or app.
+    ///
+    /// The path of the contract is appended to them.
     let playWords: [String]
     let files: ReportFiles
     let replay: ReplayCommand
     let isVerbose: Bool
-    /// Whether a golden contract that is too old is an error.
+    /// Whether a golden contract that is older than its `max-age` counts as an error.
     let isStrict: Bool
     let saveFile: String?
     let baselineFile: String?
-    /// What the baseline's file said before.
+    /// The known failures that the file of `--baseline` contained before this run.
     let earlier: KnownFailures
-    /// Whether golden contracts that differ are written as pending ones.
+    /// Whether a new version of each failed golden contract is written as `NAME.yaml.new`, for a
+    /// review.
     let updates: Bool
-    /// The folder for what variations found.
+    /// The folder for contracts that reproduce the failures found by searches and by `assay
+    /// explore`.
     let found: String
-    /// Where what failed is remembered; nil: nowhere.
+    /// The folder that keeps the list of failed cases for `--rerun-failed`; nil to keep no list.
     let memory: String?
-    /// What of it was to be played again.
+    /// The list of failed cases that this run repeats; nil without `--rerun-failed`.
     let last: LastRun?
 
-    /// - Returns: The report as it counts now.
-    /// - Throws: A failure when something cannot be written, or nothing was there to run.
+    /// Prints the report and writes all files of a finished run.
+    ///
+    /// - Returns: The report, in which expired contracts are marked, and failures that `--baseline`
+    ///   has listed count as known.
+    /// - Throws: A failure when no case was selected, or when the saved run cannot be encoded.
     func conclude(_ report: RunReport) throws -> RunReport {
         var outcome = report
         guard !outcome.cases.isEmpty || outcome.isInterrupted else {
             throw Failure(
                 .nothingSelected,
-                "the golden run has no such case; run the contract without what follows its name"
+                "no such case: in a run without faults, the backend makes no call at this crash "
+                    + "point; to run all crash points, select the contract by its ID alone"
             )
         }
         outcome.expire(at: SuiteRun.now(), isError: isStrict)
-        // A report that cannot be written loses nothing that was found.
+        // The contracts of found failures are written first, so that they exist even if the report
+        // cannot be written.
         let foundLines = writeFound(outcome)
         defer { if !foundLines.isEmpty { Terminal.error(foundLines) } }
         files.show(outcome, replay: replay, profile: profilePath, isVerbose: isVerbose)
@@ -57,7 +66,10 @@ struct Conclusion: Sendable {
         return outcome
     }
 
-    /// Writes what failed as known; from now on it is, where it could be written.
+    /// Writes the failures of a run to the file of `--baseline`, which lists known failures.
+    ///
+    /// - Returns: The report, in which these failures count as known. It is unchanged when the file
+    ///   cannot be written.
     private func writeBaseline(_ report: RunReport, to path: String) -> RunReport {
         let entries = KnownFailures.baseline(report, keeping: earlier)
         let text = KnownFailures.text(entries, of: report)
@@ -67,8 +79,9 @@ struct Conclusion: Sendable {
         guard isWritten else { return report }
         if !files.usesStandardOutput {
             Terminal.error(
-                "baseline \(path): \(entries.count) known failures; write 'known-failing: \(path)' "
-                    + "in the profile\n"
+                "baseline \(path): \(entries.count) known "
+                    + "failure\(entries.count == 1 ? "" : "s"); "
+                    + "to use it, add 'known-failing: \(path)' to the profile\n"
             )
         }
         var known = report
@@ -78,9 +91,9 @@ struct Conclusion: Sendable {
         return known
     }
 
-    /// Writes the complete run for its owner alone.
+    /// Writes the complete run to a file that only its owner can read.
     ///
-    /// - Throws: When a value cannot be encoded, which no run brings about.
+    /// - Throws: An error when a value cannot be encoded, which does not happen in practice.
     static func save(_ report: RunReport, _ profile: Profile, to path: String) throws {
         let text = try SavedRun.lines(report, profile: profile).joined(separator: "\n") + "\n"
         LostFiles.unless { () throws(OutputFile.WriteError) in
@@ -88,7 +101,8 @@ struct Conclusion: Sendable {
         }
     }
 
-    /// Writes the golden contracts that differ as pending ones, beside the accepted.
+    /// Writes a new version of each failed golden contract next to the accepted file, as
+    /// `NAME.yaml.new`.
     private func writeUpdates(_ report: RunReport) {
         var generator = SystemRandomNumberGenerator()
         let redactor = Redactor(
@@ -118,21 +132,25 @@ struct Conclusion: Sendable {
         }
     }
 
-    /// The id of what was found, in its file; the case's, not the contract's: two variants that found
-    /// something are two files.
+    /// Returns the ID of a contract that reproduces a found failure.
+    ///
+    /// The ID is made from the case ID and not from the contract ID, so that the failures of two
+    /// variants get two files.
     static func id(of contract: Contract) -> String {
         let name = contract.caseID.map { $0.isLetter || $0.isNumber ? $0 : "-" }
         return contract.id.hasPrefix("found/") ? contract.id : "found/" + String(name)
     }
 
-    /// Where it is written.
+    /// Returns the path of the file for a contract that reproduces a found failure.
     static func path(of contract: Contract, in folder: String) -> String {
         "\(folder)/\(id(of: contract)).yaml"
     }
 
-    /// Writes what variations found as contracts that can be kept; a run is not lost over it.
+    /// Writes a contract for each failure that a search or `assay explore` found.
     ///
-    /// - Returns: What people read of it.
+    /// A file that cannot be written does not end the run.
+    ///
+    /// - Returns: The lines to print: the path of each contract, and the command that runs it.
     private func writeFound(_ report: RunReport) -> String {
         var lines = ""
         for result in report.cases {

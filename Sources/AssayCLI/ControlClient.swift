@@ -1,7 +1,7 @@
 internal import Conformance
 internal import Replay
 
-/// Talks to the control API of a running `assay serve`.
+/// A client for the control API of a running `assay serve`.
 struct ControlClient {
     static let defaultURL = "http://127.0.0.1:9300"
 
@@ -11,9 +11,10 @@ struct ControlClient {
         url = try TargetURL(text, flag: "--control", allowed: allowed)
     }
 
-    /// Posts to a path below `/assay/v1`.
+    /// Sends a POST request to a path of the control API, below `/assay/v1`.
     ///
-    /// - Throws: A failure with the API's own words, or how to start `assay serve`.
+    /// - Throws: A failure with the error message of the API. Without a response, the failure asks
+    ///   the user to start `assay serve`.
     func post(_ path: String, _ body: JSONObject) async throws -> JSONValue {
         var fields = [HTTPMessage.Field("content-type", "application/json")]
         if let token = Setting.controlToken.secret {
@@ -43,7 +44,10 @@ struct ControlClient {
         return answer
     }
 
-    /// A line for each attempt of each delivery; whether all were taken.
+    /// Prints a line for each webhook delivery in a response of the control API, and a line for
+    /// each attempt.
+    ///
+    /// - Returns: Whether the backend accepted every delivery.
     static func show(_ answer: JSONValue) -> Bool {
         var allTaken = true
         for delivery in answer["deliveries"]?.array ?? [] {
@@ -54,13 +58,13 @@ struct ControlClient {
                 if let status = attempt["status"]?.int64 {
                     Terminal.output("<-- \(status)\n")
                 } else {
-                    Terminal.output("<-- \(attempt["failure"]?.string ?? "no answer")\n")
+                    Terminal.output("<-- \(attempt["failure"]?.string ?? "no response")\n")
                 }
             }
             if delivery["state"] != "delivered" {
                 allTaken = false
                 if let due = delivery["due"]?.string {
-                    Terminal.output("    not taken; tried again at \(due)\n")
+                    Terminal.output("    the backend did not accept it; the next attempt: \(due)\n")
                 }
             }
         }

@@ -4,18 +4,18 @@ internal import Foundation
 internal import Providers
 internal import Reports
 
-/// Prints the operations of the services, each with its support in the fakes.
+/// Prints the API operations of the real services, and the support of each operation in the fakes.
 struct CoverageCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "coverage",
-        abstract: "Lists the operations of the services and what the fakes do about each.",
+        abstract: "Lists the API operations of the services, and how the fakes support each.",
         discussion: """
             Example:  assay coverage
                       assay coverage --json
             """
     )
 
-    @Flag(name: .long, help: "As JSON, one object for each operation.")
+    @Flag(name: .long, help: "Print JSON with one object for each operation.")
     var json = false
 
     mutating func run() throws {

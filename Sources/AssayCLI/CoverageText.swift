@@ -3,13 +3,14 @@ internal import Exploration
 internal import Replay
 internal import Reports
 
-/// What a campaign has played of what stores, people and networks can do, for people.
+/// The coverage of an `assay explore` campaign as text: the tested purchase transitions of each
+/// store, the faults and the clauses.
 struct CoverageText {
     private let coverage: LifeCoverage
     private let means: Means
     private let profile: Profile
     private let growth: [Campaign.Progress]
-    /// How many lives asked for each clause.
+    /// The number of generated histories that tested each clause, by the name of the clause.
     private let clauses: [String: Int]
     private let stores: [String]
     private let atlas: LifeAtlas
@@ -29,36 +30,38 @@ struct CoverageText {
         atlas = LifeAtlas(stores: stores)
     }
 
-    /// A few lines: how much of each store's life-cycle was played, and what could not be.
+    /// A short summary: the number of tested purchase transitions of each store, and the features
+    /// of the backend that could not be tested.
     var summary: String {
         var lines = line("coverage", shares)
         if let first = never.first {
-            let more = never.count > 1 ? ", and \(never.count - 1) more; --coverage tells all" : ""
-            lines += line("never", "\(first)\(more)")
+            let more = never.count > 1 ? ", and \(never.count - 1) more; --coverage lists all" : ""
+            lines += line("not covered", "\(first)\(more)")
         }
-        return text(lines + limits.flatMap { line("not asked", $0) })
+        return text(lines + limits.flatMap { line("not tested", $0) })
     }
 
-    /// Every transition of every store, with how often it was played, and how much was covered when.
+    /// The complete coverage: every purchase transition of every store with its count, the faults,
+    /// the clauses, and the coverage over time.
     var whole: String {
         var lines = line("coverage", shares)
         for store in stores {
             let (played, all) = playedCount(store)
-            lines += ["", "\(store)  \(played) of \(all)"]
+            lines += ["", "\(store)  \(played) of \(all) transitions"]
             for state in LineState.allCases {
                 lines += events(of: store, state)
             }
         }
-        lines += ["", "how events were disturbed"]
+        lines += ["", "faults, by event type"]
         for kind in Disturbance.Kind.allCases {
             let types = coverage.disturbances(kind).map { "\($0.type) \($0.count)" }
-            lines += line(kind.rawValue, types.isEmpty ? "never" : types.joined(separator: " · "))
+            lines += line(kind.rawValue, types.isEmpty ? "none" : types.joined(separator: " · "))
         }
         lines.append("")
         let asked = clauses.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
         lines += line("clauses", asked.isEmpty ? "none" : asked.joined(separator: " · "))
-        lines += ["", "how much was covered when"] + columns.grown(growth)
-        return text(lines + [""] + limits.flatMap { line("not asked", $0) })
+        lines += ["", "coverage over time"] + columns.grown(growth)
+        return text(lines + [""] + limits.flatMap { line("not tested", $0) })
     }
 
     private func events(of store: String, _ state: LineState) -> [String] {
@@ -73,7 +76,7 @@ struct CoverageText {
         if !never.isEmpty {
             lines += line(
                 played.isEmpty ? state.rawValue : "",
-                "never: " + never.joined(separator: " · ")
+                "not covered: " + never.joined(separator: " · ")
             )
         }
         return lines
@@ -85,7 +88,9 @@ struct CoverageText {
 
     private func text(_ lines: [String]) -> String { columns.text(lines) }
 
-    /// What the store lets happen to one person's purchase, and what was played with others' help.
+    /// Returns the events that are possible at a store for a purchase in this state.
+    ///
+    /// Includes events that other users caused in the campaign.
     private func events(at store: String, _ state: LineState) -> [String] {
         let known = atlas.transitions[store]?[state] ?? []
         return Set(known + coverage.told(at: store, state)).sorted()
@@ -105,7 +110,7 @@ struct CoverageText {
             let (played, all) = playedCount(store)
             return "\(store) \(played)/\(all)"
         }
-        let others = ["disturbed \(coverage.disturbedCount)", "pairs \(coverage.pairCount)"]
+        let others = ["faults \(coverage.disturbedCount)", "event pairs \(coverage.pairCount)"]
         return (stores + others).joined(separator: " · ")
     }
 
@@ -114,12 +119,15 @@ struct CoverageText {
             LineState.allCases.flatMap { state in
                 (atlas.transitions[store]?[state] ?? []).filter {
                     coverage.count(.transition(store: store, state, $0)) == 0
-                }.map { "\($0) of what is \(state.rawValue) at \(store)" }
+                }.map { "\($0) in the state \(state.rawValue) at \(store)" }
             }
         }
     }
 
-    /// What the profile leaves out, so that nobody takes it for proven.
+    /// The reasons why features of the backend could not be tested, such as a missing probe in the
+    /// profile.
+    ///
+    /// They are printed so that these features are not mistaken for tested ones.
     private var limits: [String] {
         let features: [Feature] = [
             .users, .subscription, .safetyNet, .aliases, .sandboxApart, .everyStore, .push,
@@ -135,7 +143,7 @@ struct CoverageText {
         ].filter { profile.probe(reading: $0) == nil }
         let unmapped =
             fields.isEmpty
-            ? [] : ["no probe maps " + fields.joined(separator: ", ")]
+            ? [] : ["no probe in the profile reads " + fields.joined(separator: ", ")]
         return missing + unmapped
     }
 }

@@ -4,21 +4,22 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A trap is a bug of ours: it ends the program with exit 70 and a message, in every command, and
-/// not with a signal that a script takes for anything.
+/// A signal handler for traps, such as a failed precondition, which are bugs in Assay.
 ///
-/// Files are written a line at a time, so what was earned before stays.
+/// The handler prints a message and exits with code 70 in every command, because a script could
+/// misread a signal. Files are written line by line, so results from before the trap are kept.
 enum CrashNotice {
     private static let signals = [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT]
 
-    /// Only what may be called in a signal handler: nothing is allocated, no lock is taken.
+    /// Installs the handler, which calls only functions that are safe in a signal handler: it
+    /// allocates no memory and takes no lock.
     static func install() {
         for number in signals {
             var action = sigaction()
             let handler: @convention(c) (Int32) -> Void = { _ in
                 let text: StaticString = """
-                    assay: a bug in Assay ended this run; what was written so far is whole
-                    assay: please report the command and, if you can, its input
+                    assay: a bug in Assay ended this run; files written so far are complete
+                    assay: please report the command and, if possible, its input
 
                     """
                 _ = write(STDERR_FILENO, text.utf8Start, text.utf8CodeUnitCount)
@@ -29,7 +30,8 @@ enum CrashNotice {
             #else
             action.__sigaction_u.__sa_handler = handler
             #endif
-            // A stack of its own is not needed: depth is bounded wherever input is read.
+            // The handler needs no separate stack, because all code that reads input limits its
+            // recursion.
             action.sa_flags = Int32(truncatingIfNeeded: SA_RESETHAND)
             sigaction(number, &action, nil)
         }

@@ -8,23 +8,23 @@ internal import Reports
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows a green run and a red one, without a backend of yours.",
+        abstract: "Shows a passing run and a failing run, without your backend.",
         discussion: """
-            First the reference backend on a SQLite file, then the same backend with defects of \
-            the published identity guide. The exit code is 0 when the first is green and the \
-            second red.
+            First tests the reference backend, which is correct and stores its data in a SQLite \
+            file. Then tests the same backend with the defects of a published identity guide. \
+            The exit code is 0 when the first run passes and the second run fails.
 
             Example:  assay demo
             """
     )
 
-    @Option(name: .long, help: "Any text; the same seed runs the same cases the same way.")
+    @Option(name: .long, help: "Any string; the same seed repeats the same run.")
     var seed = "demo"
 
-    @Option(name: .long, help: "How many cases run at once, beside those that only wait.")
+    @Option(name: .long, help: "The number of cases that run at once; waiting cases do not count.")
     var jobs = 8
 
-    @Option(name: .long, help: "Only cases that match, in both runs.")
+    @Option(name: .long, help: "Run only matching cases, in both runs; repeatable.")
     var only: [String] = []
 
     mutating func run() async throws {
@@ -44,14 +44,14 @@ struct DemoCommand: AsyncParsableCommand {
                 seed: seed,
                 jobs: jobs
             )
-            // Its defects are known: nobody has to be told whether one is a race.
+            // The defects are known, so no failure has to be classified as a race.
             run.tellsRaces = false
             let (played, progress) = (run, Progress())
             return try await interruption.run {
                 try await played.run(progress: progress, interruption: interruption)
             }
         }
-        Terminal.output(style.bold("1. The reference backend: every contract must hold") + "\n\n")
+        Terminal.output(style.bold("1. The reference backend: every contract must pass") + "\n\n")
         let green = try await suite(selected, defects: [])
         let terminal = TerminalReport(
             style: style,
@@ -72,14 +72,15 @@ struct DemoCommand: AsyncParsableCommand {
         if red.isInterrupted { throw ExitCode(130) }
         show(red.redacted(), terminal, style)
         guard red.exitCode == 1 else {
-            throw Failure(.failures, "the defective backend was not found out")
+            throw Failure(.failures, "the second run passed, although its backend has defects")
         }
         Terminal.output(
-            "\nBoth as expected. Judge your own:  assay verify --start 'your command'\n"
+            "\nBoth runs ended as expected. "
+                + "Test your backend:  assay verify --start 'your command'\n"
         )
     }
 
-    /// One failing case in full, the others as a line each.
+    /// Prints one failing case in full as an example, and one line for each other failing case.
     private func show(
         _ report: Redacted<RunReport>,
         _ terminal: TerminalReport,

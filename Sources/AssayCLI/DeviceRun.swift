@@ -7,9 +7,10 @@ internal import Programs
 internal import Replay
 internal import Reports
 
-/// Device scenarios of one app, from opening the browser to the report.
+/// A run of device scenarios (contracts that test an app) against one app, from opening the browser
+/// to the report.
 struct DeviceRun: Sendable {
-    /// Who plays the app.
+    /// The app under test: the built-in app with defects, or a page in a browser.
     enum Performer: Sendable {
         case scripted(Set<ClientDefect>)
         case browser(url: String, executable: String, allowedHosts: Set<String>)
@@ -31,15 +32,17 @@ struct DeviceRun: Sendable {
 
     let profile: Profile
     let seed: String
-    /// The digest of the scenarios.
+    /// A digest of the selected scenarios, which identifies the suite in reports.
     var suite = ""
     var knownFailures = KnownFailures()
     var keepsEvidence = false
-    /// The file that gets each case as it finishes.
+    /// The file that receives the result of each case when the case finishes; nil without `--save`.
     var saved: SavedRunFile?
-    /// The folder for pictures of the page; nil: none.
+    /// The folder for screenshots of the page; nil to take no screenshots.
     var pictures: String?
 
+    /// Runs the given scenarios against an app, and returns the report.
+    ///
     /// - Throws: A failure when the browser or the page cannot be opened.
     func report(
         _ contracts: [Contract],
@@ -101,14 +104,14 @@ struct DeviceRun: Sendable {
         return report
     }
 
-    /// Opens whoever plays, and ends it afterwards.
+    /// Opens the app, runs the body with it, and closes it.
     ///
     /// - Parameters:
-    ///   - performer: Who plays.
-    ///   - began: When the run did.
-    ///   - opened: Told of the browser, so that somebody can end it.
-    ///   - body: What is played, by what carries a scenario out.
-    /// - Returns: What came of it, and what people have to be told of the app.
+    ///   - performer: The app to open.
+    ///   - began: The start of the run.
+    ///   - opened: A function that receives the browser, so that an interruption can end it.
+    ///   - body: The work of the run. It receives the function that runs one scenario.
+    /// - Returns: The result of the body, and notes about the app for the report.
     /// - Throws: A failure when the browser or the page cannot be opened.
     func play<Value: Sendable>(
         _ performer: Performer,
@@ -168,13 +171,17 @@ struct DeviceRun: Sendable {
                 )
             }
             notes += setting.blockedHosts.withLock { $0 }.sorted().map {
-                "the page wanted to call \($0), which is not this machine; --allow-host \($0) lets it"
+                "the page tried to call \($0), which is not this machine; "
+                    + "to allow it, add --allow-host \($0)"
             }
             return (value, notes)
         }
     }
 
-    /// Writes a case's picture under its name, without what no file system likes.
+    /// Returns a function that writes a screenshot to a file named after the case.
+    ///
+    /// Characters other than letters, digits, `_` and `.` become `-`, because some file systems
+    /// reject them.
     private static func writer(
         of caseID: String,
         in folder: String

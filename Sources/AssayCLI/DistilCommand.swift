@@ -8,16 +8,16 @@ internal import Recording
 struct DistilCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "distil",
-        abstract: "Turns a recording into golden contracts that a person can read.",
+        abstract: "Distills a recording into golden contracts.",
         discussion: """
-            Users, ids, times and amounts become templates, what differs by itself becomes a \
-            matcher, the rest stays as it was recorded. A contract that is new or has changed \
-            is written as NAME.yaml.new, for 'assay review'; an unchanged one is left alone.
+            Users, IDs, times and amounts become templates. Values that change from run to run \
+            become matchers. Everything else stays as recorded. A new or changed contract is \
+            written as NAME.yaml.new, for 'assay review'; an unchanged one is not written.
 
-            With a backend (--start, --profile or --target; the one that was recorded) each \
-            draft is played on it, alone, side by side and after another start. What differs by \
-            itself is masked, and told; a golden that is not green on its own backend is not \
-            written, and the exit code is 1.
+            With the recorded backend (--start, --profile or --target), each draft also runs on \
+            that backend: alone, in parallel with others, and after a restart. Values that \
+            change between these runs are masked and listed. A draft that fails on the backend \
+            is not written, and the exit code is 1.
 
             Example:  assay distil recordings/shop/purchase --start 'node server.js'
                       assay distil recordings/shop/purchase
@@ -33,22 +33,21 @@ struct DistilCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: """
-            The folder of contracts that the new ones are written to (default: beside the recording, \
-            two folders up).
+            The folder for the new contracts (default: two folders above the recording's folder).
             """
     )
     var out: String?
 
     @Option(
         name: .long,
-        help: "The contract's id below that folder (default: PROVIDER/SCENARIO/golden)."
+        help: "The ID of the contract (default: PROVIDER/SCENARIO/golden)."
     )
     var id: String?
 
-    @Option(name: .long, help: "How long the recording may be trusted, for example 180d.")
+    @Option(name: .long, help: "The age at which the contracts expire, for example 180d.")
     var maxAge: String?
 
-    @Flag(name: .long, help: "Write NAME.yaml at once, without a review.")
+    @Flag(name: .long, help: "Write NAME.yaml directly, without a review.")
     var accept = false
 
     @Flag(name: .long, help: "Print the contracts instead of writing them.")
@@ -56,13 +55,13 @@ struct DistilCommand: AsyncParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Remove what does not matter to the verdicts on the backend and on --against."
+        help: "Remove parts that change no verdict on the backend and the --against backends."
     )
     var minimise = false
 
     @Option(
         name: .long,
-        help: "With --minimise: a command that starts a backend which must stay found out."
+        help: "With --minimise: start command of a backend that must fail; repeatable."
     )
     var against: [String] = []
 
@@ -74,14 +73,14 @@ struct DistilCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let age = try maxAge.map { text in
             guard let age = Duration(contractText: text), age > .zero else {
-                throw Failure(.usage, "--max-age '\(text)' is not a length such as 180d")
+                throw Failure(.usage, "--max-age '\(text)' is not a duration such as 180d")
             }
             return age
         }
         guard id == nil || recordings.count == 1 else {
-            throw Failure(.usage, "--id names one contract, and there are several recordings")
+            throw Failure(.usage, "--id names a single contract, so give a single recording")
         }
-        // Distilling alone ends at once, as any program does.
+        // Without a backend, the first Ctrl-C ends the command, as usual.
         let isPlayed = minimise || !target.replayWords.isEmpty
         let interruption = isPlayed ? Interruption() : nil
         let noise = try openNoise(interruption)
@@ -103,7 +102,7 @@ struct DistilCommand: AsyncParsableCommand {
 
     private func openMinimiser() async throws -> MinimiseRun? {
         guard minimise else {
-            guard against.isEmpty else { throw Failure(.usage, "--against goes with --minimise") }
+            guard against.isEmpty else { throw Failure(.usage, "--against needs --minimise") }
             return nil
         }
         let profile = try target.resolved()
@@ -111,15 +110,17 @@ struct DistilCommand: AsyncParsableCommand {
             throw Failure(
                 .usage,
                 "--minimise needs a backend to start (--start, or 'start' in the profile) and at "
-                    + "least one --against COMMAND: without a backend that fails, everything could go"
+                    + "least one --against COMMAND: without a backend that fails, no part is needed"
             )
         }
         return try await MinimiseRun(profile, others: against)
     }
 
-    /// How drafts are played; nil when the command names no backend.
+    /// Returns the run that tests draft contracts on the recorded backend; nil when no option names
+    /// a backend.
     ///
-    /// A profile that merely lies here starts nothing: distilling is for other machines as well.
+    /// A profile in the current folder does not count as an option. A recording may be distilled on
+    /// a machine without the backend.
     private func openNoise(_ interruption: Interruption?) throws -> NoiseRun? {
         guard !target.replayWords.isEmpty, let interruption else { return nil }
         let profile = try target.resolved()
@@ -130,7 +131,11 @@ struct DistilCommand: AsyncParsableCommand {
         )
     }
 
-    /// The drafts as the backend lets them stand; those that it contradicts are told and left out.
+    /// Runs draft contracts on the recorded backend, and prints the values that were masked because
+    /// they change from run to run.
+    ///
+    /// - Returns: The drafts with masked values. A draft that fails on the backend is not returned,
+    ///   and its failure is printed.
     private func played(
         _ drafts: [Contract],
         _ noise: NoiseRun,
@@ -142,17 +147,15 @@ struct DistilCommand: AsyncParsableCommand {
             let id = outcome.contract.id
             if !outcome.masks.isEmpty {
                 let count = outcome.masks.count
-                let places =
-                    count == 1
-                    ? "a place differs by itself" : "\(count) places differ by themselves"
-                Terminal.error("\(id): \(places)\n")
+                let values = count == 1 ? "1 value that changes" : "\(count) values that change"
+                Terminal.error("\(id): masked \(values) from run to run\n")
                 for line in outcome.maskLines { Terminal.error(line + "\n") }
             }
             if let reason = outcome.reason {
-                Terminal.error("\(id): not played, so nothing was learnt: \(reason)\n")
+                Terminal.error("\(id): the draft did not run, so no value was masked: \(reason)\n")
             }
             guard outcome.contradictions.isEmpty else {
-                var text = "\(id): not written, as it is red on its own backend\n"
+                var text = "\(id): not written, because it fails on the recorded backend:\n"
                 for line in outcome.contradictions.prefix(10) { text += "  \(line)\n" }
                 if outcome.contradictions.count > 10 {
                     text += "  … and \(outcome.contradictions.count - 10) more\n"
@@ -199,7 +202,8 @@ struct DistilCommand: AsyncParsableCommand {
                         interruption
                     )
                     contract = smaller
-                    Terminal.error("\(contract.id): \(removed) parts removed\n")
+                    let parts = "\(removed) part\(removed == 1 ? "" : "s")"
+                    Terminal.error("\(contract.id): \(parts) removed\n")
                 }
                 if print {
                     Terminal.output(ContractWriter.text(contract, id: contract.id))
@@ -216,21 +220,23 @@ struct DistilCommand: AsyncParsableCommand {
         guard count > 0 else {
             throw Failure(
                 .nothingSelected,
-                "nothing in the recording goes to the backend, so there is no contract"
+                "the recording has no request to the backend, so there is nothing to distill"
             )
         }
         guard refused == 0 else {
             throw Failure(
                 .failures,
-                "\(refused) of \(count) goldens would be red on the backend they were recorded from. "
-                    + "A session that began with people a fresh backend does not know is recorded "
-                    + "again with 'assay record --start'; '--print' without a backend shows the draft"
+                "\(refused) of \(count) golden contracts fail on the recorded backend. If the "
+                    + "session used users that a fresh backend does not have, record it again with "
+                    + "'assay record --start'. '--print' without a backend shows the drafts"
             )
         }
     }
 
-    /// Where the contracts of a recording go: `recordings` for what lies in it, else the folder that
-    /// its own two lie in.
+    /// Returns the folder for the contracts of a recording.
+    ///
+    /// The folder is the one of `--out`, else `recordings` for a recording below that folder.
+    /// Otherwise it is two levels above the folder of the recording.
     private func out(of path: String) -> String {
         if let out { return out }
         let folder = RecordingFile.folder(path)
@@ -239,7 +245,10 @@ struct DistilCommand: AsyncParsableCommand {
         return place.isEmpty ? "." : place
     }
 
-    /// The folders of the recording, and `golden`.
+    /// Returns the ID of the contract that is distilled from a recording.
+    ///
+    /// The ID is the value of `--id`. Without that flag, it is the recording's path below the
+    /// contracts folder, followed by `/golden`.
     private func contractID(_ path: String) throws -> String {
         let folder = RecordingFile.folder(path)
         let words = folder.split(separator: "/").map(String.init).filter { $0 != "." }
@@ -256,35 +265,37 @@ struct DistilCommand: AsyncParsableCommand {
         guard isSafe, text.utf8.allSatisfy({ $0 > 32 && $0 != 92 && $0 != 127 }) else {
             throw Failure(
                 .usage,
-                "'\(text)' is no id of a contract, such as recorded/first-purchase"
+                "'\(text)' is not a valid contract ID; an example is recorded/first-purchase"
             )
         }
         return text
     }
 }
 
-/// Recordings on disk.
+/// Reads recordings from disk.
 enum RecordingFile {
-    /// How much of a file is held at once, in bytes.
+    /// The number of bytes that are read from a file at once.
     private static let pieceSize = 8 << 20
 
-    /// The folder of a recording: the path itself, or that of the file it names.
+    /// Returns the folder of a recording: the path itself, or the folder that contains the
+    /// `.ndjson` file.
     static func folder(_ path: String) -> String {
         let trimmed = path.hasSuffix("/") ? String(path.dropLast()) : path
         return trimmed.hasSuffix(".ndjson")
             ? PathName(trimmed).folder : trimmed
     }
 
-    /// Reads a recording, and tells what is missing from it.
+    /// Reads a recording, and prints a note for each part that is missing, such as an incomplete
+    /// last line.
     static func read(_ path: String) throws -> Recording {
         let file = path.hasSuffix(".ndjson") ? path : folder(path) + "/recording.ndjson"
         guard let handle = FileHandle(forReadingAtPath: file) else {
-            throw Failure(.usage, "there is no recording '\(file)'")
+            throw Failure(.usage, "the recording '\(file)' does not exist")
         }
         defer { try? handle.close() }
         let size = (try? handle.seekToEnd()) ?? 0
         guard size <= UInt64(Recording.sizeMax) else {
-            throw Failure(.unparsable, "\(file): it has more than \(Recording.sizeMax >> 30) GiB")
+            throw Failure(.unparsable, "\(file): larger than \(Recording.sizeMax >> 30) GiB")
         }
         try? handle.seek(toOffset: 0)
         do throws(RecordingError) {
@@ -301,7 +312,7 @@ enum RecordingFile {
     }
 }
 
-/// A golden contract that waits for somebody to look at it.
+/// A golden contract that waits for a review by the user.
 enum PendingContract {
     enum Outcome: CustomStringConvertible {
         case unchanged(String)
@@ -317,9 +328,11 @@ enum PendingContract {
         }
     }
 
-    /// Writes the contract where a review finds it, unless it says what the accepted one says.
+    /// Writes a contract as `NAME.yaml.new`, or as `NAME.yaml` if the user accepts it without a
+    /// review.
     ///
-    /// How long the accepted one is good for stays, unless this one says something else.
+    /// A contract that equals the accepted contract in `NAME.yaml` is not written. A contract
+    /// without a `max-age` gets the `max-age` of the accepted contract.
     static func write(
         _ contract: Contract,
         folder: String,

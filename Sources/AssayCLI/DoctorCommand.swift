@@ -9,10 +9,10 @@ internal import Programs
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Examines a profile and a backend, and says what can be proven of it.",
+        abstract: "Checks a profile and a backend, and lists the clauses that can be tested.",
         discussion: """
-            It makes a user, sends a TEST event and a purchase, and looks. With --write it writes \
-            a starter assay.yaml, unless there is one.
+            Creates a user, sends a TEST event and a purchase, and reads the state of the user. \
+            With --write it also writes a starter profile.
 
             Example:  assay doctor --target http://127.0.0.1:8080 --write assay.yaml
                       assay doctor --start 'node server.js'
@@ -28,8 +28,8 @@ struct DoctorCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Compares the shape of a live service's answers with the fake's, by reading alone, with "
-                + "the key in ASSAY_LIVE_KEY; examines no backend.",
+            "Compare the structure of a live service's responses with those of its fake. Needs no "
+                + "backend; only reads from the service, with the key in ASSAY_LIVE_KEY.",
             valueName: "service=url"
         )
     )
@@ -38,8 +38,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With --against-live: a name of the service's paths that nobody can find, such as "
-                + "app_id.",
+            "With --against-live: the value of a path parameter, such as app_id; repeatable.",
             valueName: "name=value"
         )
     )
@@ -47,10 +46,10 @@ struct DoctorCommand: AsyncParsableCommand {
 
     mutating func validate() throws {
         guard live.isEmpty || againstLive != nil else {
-            throw ValidationError("--live goes with --against-live")
+            throw ValidationError("--live needs --against-live")
         }
         guard againstLive == nil || write == nil else {
-            throw ValidationError("--against-live looks at no backend: there is nothing to --write")
+            throw ValidationError("--against-live checks a service, not a backend: remove --write")
         }
     }
 
@@ -102,21 +101,24 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Whether a clause can be proven here, and why it cannot.
+    /// A clause (a requirement such as `S-03`), and whether it can be tested with this backend and
+    /// profile.
     struct Provability: Sendable {
         let clause: String
-        /// Nil where it can.
+        /// The reason why the clause cannot be tested; nil when it can be tested.
         let reason: String?
     }
 
-    /// The moment that relative times count from: an hour ago, on a whole second.
+    /// The instant to which relative times in contracts refer: one hour ago, rounded down to a
+    /// second.
     static var base: Instant {
         Instant(milliseconds: SuiteRun.now().milliseconds / 1000 * 1000 - 3_600_000)
     }
 
-    /// The same examination as 'init', of a backend that flags or a profile name.
+    /// Inspects the backend of a profile in the same way as `assay init`, and writes the discovered
+    /// profile to a path.
     private func introduce(_ profile: Profile, _ path: String) async throws {
-        try IntroductionRun.checkFree(path, "the doctor")
+        try IntroductionRun.checkFree(path, "assay doctor")
         let run = IntroductionRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
@@ -129,13 +131,14 @@ struct DoctorCommand: AsyncParsableCommand {
         Terminal.output("\n")
         try run.write(introduction)
         let next = Terminal.next(["verify", "--profile", path])
-        Terminal.output("\nwrote \(path); then:  \(next)\n")
+        Terminal.output("\nwrote \(path)\nNext:  \(next)\n")
         if introduction.examination.lines.contains(where: { $0.state == .bad }) {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
     }
 
-    /// What can be proven with the profile that was found.
+    /// Returns the clauses of all shipped contracts, and whether each one can be tested with the
+    /// discovered profile.
     static func clauses(
         _ session: ReplaySession,
         _ introduction: Introduction
@@ -165,7 +168,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 if let obstacle = runner.obstacle(CasePlan(contract)) {
                     reason = reason ?? obstacle.note
                 } else if contract.expectation.needsSettling, !sight.seesEffects, !sight.seesState {
-                    reason = reason ?? "nothing of it can be seen; add a probe"
+                    reason = reason ?? "no result can be observed; add a probe to the profile"
                 } else {
                     return Provability(clause: clause, reason: nil)
                 }
@@ -193,7 +196,7 @@ struct DoctorCommand: AsyncParsableCommand {
             for row in line.hint?.wrapped(80) ?? [] { Terminal.output("\(space)\(row)\n") }
         }
         let provable = clauses.filter { $0.reason == nil }.map(\.clause)
-        Terminal.output("\ncan be proven, \(provable.count) of \(clauses.count) clauses\n")
+        Terminal.output("\ncan be tested: \(provable.count) of \(clauses.count) clauses\n")
         for start in stride(from: 0, to: provable.count, by: 14) {
             let row = provable[start..<min(start + 14, provable.count)]
             Terminal.output("  \(row.joined(separator: " "))\n")
@@ -202,7 +205,7 @@ struct DoctorCommand: AsyncParsableCommand {
             grouping: clauses.filter { $0.reason != nil },
             by: { $0.reason ?? "" }
         )
-        if !reasons.isEmpty { Terminal.output("cannot be proven\n") }
+        if !reasons.isEmpty { Terminal.output("cannot be tested:\n") }
         for (reason, entries) in reasons.sorted(by: { $0.key < $1.key }) {
             let names = entries.map(\.clause).joined(separator: " ")
             Terminal.output("  \(reason)\n    \(names)\n")

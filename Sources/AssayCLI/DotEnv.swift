@@ -1,14 +1,18 @@
 internal import Conformance
 internal import Foundation
 
-/// The `.env` that lies beside a profile: what a backend's own libraries read there stands for
-/// `${NAME}` in the profile as well, so that both mean the same secret.
+/// The `.env` file next to a profile.
 ///
-/// The form that dotenv libraries share: `NAME=value` or `export NAME=value` a line, `#` behind a blank
-/// begins a comment, single quotes keep everything, double quotes know `\n`, `\"` and `\\`, and a value
-/// in quotes may have several lines.
+/// Many backends load variables from this file with a dotenv library. `${NAME}` in the profile
+/// reads the same variables, so that Assay and the backend use the same secrets.
+///
+/// The format is the one that dotenv libraries share. Each line is `NAME=value` or `export
+/// NAME=value`, and `#` after a space starts a comment. Single quotes keep every character, and
+/// double quotes support `\n`, `\"` and `\\`. A value in quotes may span several lines.
 enum DotEnv {
-    /// The variables of the file in that folder under those of the environment, which count more.
+    /// Returns the environment together with the variables of the `.env` file.
+    ///
+    /// A variable that the environment sets keeps its value.
     static func merged(
         beside profilePath: String,
         _ environment: [String: String]
@@ -39,12 +43,12 @@ enum DotEnv {
                 name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
             else { continue }
             var written = String(trimmed(rest[rest.index(after: equals)...]))
-            // A key in PEM has lines of its own: quotation marks hold them together.
+            // A value in quotation marks may have several lines, such as a PEM key.
             if let quote = written.first, quote == "\"" || quote == "'" {
                 var scan = QuoteScan(quote)
                 var end = index
-                // The end of the file is reached without a closing mark at most once for each of
-                // the two marks: the first mark of a value further down would close this one.
+                // For each of the two kinds of quotation marks, at most one unclosed value is read
+                // to the end of the file: the opening mark of a later value would close it.
                 scan.read(written.dropFirst())
                 while !scan.isClosed, end < lines.count {
                     scan.read("\n")
@@ -62,7 +66,9 @@ enum DotEnv {
         return found
     }
 
-    /// Looks for the second quotation mark of a value, piece by piece, each character once.
+    /// Searches for the closing quotation mark of a value in a `.env` file.
+    ///
+    /// It receives the value line by line, and reads each character once.
     private struct QuoteScan {
         private let quote: Character
         private var isEscaped = false
@@ -91,7 +97,7 @@ enum DotEnv {
 
     private static func value(_ text: Substring) -> String {
         guard let quote = text.first, quote == "\"" || quote == "'" else {
-            // A comment begins behind a blank; a `#` inside a word is part of it.
+            // A comment starts after a space or a tab; a `#` inside a word belongs to the value.
             let comment = text.range(of: " #") ?? text.range(of: "\t#")
             if text.hasPrefix("#") { return "" }
             return String(trimmed(comment.map { text[..<$0.lowerBound] } ?? text))

@@ -4,9 +4,11 @@ internal import Providers
 internal import Replay
 internal import Reports
 
-/// `assay doctor --against-live`: holds the answers of a live service against the fake's.
+/// The run of `assay doctor --against-live`: compares the responses of a live service with the
+/// responses of its fake.
 ///
-/// It is asked for by name, calls one host, reads only, and never runs where an engine of CI does.
+/// The command runs only on request, sends only read requests to a single host, and refuses to run
+/// in CI.
 struct DriftRun {
     private let provider: ProviderEntry
     private let reading: LiveReading
@@ -15,11 +17,14 @@ struct DriftRun {
     private let given: [String: String]
     private let authority: String?
 
+    /// Checks the arguments of the command.
+    ///
     /// - Parameters:
-    ///   - text: `SERVICE=URL`.
-    ///   - names: `NAME=VALUE`, for the names of paths that nobody can find.
-    ///   - authority: Whose certificates are believed beside the system's.
-    /// - Throws: A failure of usage.
+    ///   - text: The service and its address: `SERVICE=URL`.
+    ///   - names: The values of path parameters that no request of the run can look up, each as
+    ///     `NAME=VALUE`.
+    ///   - authority: The path of a PEM file with additional CA certificates to trust.
+    /// - Throws: A usage failure for a wrong argument, a URL without https, or a run in CI.
     init(_ text: String, names: [String], authority: String?) throws {
         let services = ProviderTable.all.listed.filter { $0.liveReading() != nil }
         let known = services.map(\.party.description).joined(separator: ", ")
@@ -33,27 +38,31 @@ struct DriftRun {
         guard let provider = services.first(where: { $0.party.description == name }),
             let reading = provider.liveReading()
         else {
-            throw Failure(.usage, "--against-live '\(name)': the services are \(known)")
+            throw Failure(
+                .usage,
+                "--against-live '\(name)' is not a service; the services are \(known)"
+            )
         }
         let parts = URLComponents(string: String(url))
         guard let parts, let host = parts.host, !host.isEmpty, let scheme = parts.scheme else {
             throw Failure(.usage, "--against-live '\(url)' is not a URL with a host")
         }
-        // Who writes the host has named it; nothing else is called.
+        // The user has named this host, so it may be called; no other host is called.
         let target = try TargetURL(String(url), flag: "--against-live", allowed: [host])
         let isLoopback = ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host)
         guard isLoopback || scheme == "https" else {
-            throw Failure(.usage, "--against-live calls \(host) with a key: only by https")
+            throw Failure(.usage, "--against-live sends a key to \(host): use an https URL")
         }
         let environment = ProcessInfo.processInfo.environment
         let isCI = Self.engines.contains { !(environment[$0] ?? "").isEmpty }
         guard isLoopback || !isCI else {
-            throw Failure(.usage, "--against-live calls no live service from CI")
+            throw Failure(.usage, "--against-live does not run in CI; run it on your machine")
         }
         guard parts.query == nil, parts.fragment == nil else {
             throw Failure(
                 .usage,
-                "--against-live '\(url)': paths are put behind it; write no query"
+                "--against-live '\(url)': remove the query and the fragment; "
+                    + "paths are appended to this URL"
             )
         }
         let query = target.target == "/" ? "" : target.target
@@ -62,7 +71,7 @@ struct DriftRun {
         given = try Self.named(names, reading)
     }
 
-    /// Variables by which engines of CI say that they run something.
+    /// The names of environment variables that CI engines set, by which a run in CI is recognized.
     private static let engines = [
         "CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "BUILDKITE", "GITHUB_ACTIONS",
         "GITLAB_CI", "CIRCLECI", "CODEBUILD_BUILD_ID", "KUBERNETES_SERVICE_HOST",
@@ -82,9 +91,9 @@ struct DriftRun {
                 let near = Suggestion.nearest(to: String(name), among: known)
                 throw Failure(
                     .usage,
-                    "--live '\(name)': no path has it; "
+                    "--live '\(name)': no path has this parameter; "
                         + (near.map { "did you mean '\($0)'? " } ?? "")
-                        + "there are \(known.joined(separator: ", "))"
+                        + "the parameters are \(known.joined(separator: ", "))"
                 )
             }
             given[String(name)] = String(value)
@@ -92,20 +101,20 @@ struct DriftRun {
         return given
     }
 
-    /// Reads both and shows what differs.
+    /// Sends the read requests to the live service and to its fake, and prints the differences.
     ///
-    /// - Returns: Whether the live service differs from the fake anywhere.
-    /// - Throws: A failure where the service cannot be reached or nothing could be compared.
+    /// - Returns: Whether any response of the live service differs from the fake's.
+    /// - Throws: A failure when the service cannot be reached or no response could be compared.
     func run() async throws -> Bool {
         guard let key = Setting.liveKey.secret else {
             throw Failure(
                 .usage,
-                "--against-live needs a key of yours that may read: put it into "
+                "--against-live needs a key for the service; put a read-only key into "
                     + "\(Setting.liveKey.variable)"
             )
         }
         for name in reading.given where given[name] == nil {
-            Terminal.error("assay: --live \(name)=… is not given; what needs it is not compared\n")
+            Terminal.error("assay: --live \(name)=… is missing; calls that need it are skipped\n")
         }
         let client = BackendClient(base: base, laneCount: 1, authority: authority)
         let fields = [HTTPMessage.Field("Authorization", "\(reading.scheme) \(key.exposed)")]
@@ -129,7 +138,7 @@ struct DriftRun {
                     if case .failed(_, let text) = outcome {
                         return .failure(.init("\(host): \(text)"))
                     }
-                    return .failure(.init("\(host) gave no answer"))
+                    return .failure(.init("\(host) sent no response"))
                 },
                 fake: fake(),
                 progress: Self.tell
@@ -138,7 +147,7 @@ struct DriftRun {
         } catch {
             Self.clear()
             await client.close()
-            // Whoever ended it wants to hear of no host.
+            // After an interruption, the error of the host does not matter.
             guard !Task.isCancelled else { throw Failure(.interrupted, "interrupted") }
             throw Failure(.unreachable, error.text)
         }
@@ -159,7 +168,7 @@ struct DriftRun {
 
     // MARK: Showing
 
-    /// What is asked for just now, on a terminal.
+    /// Shows the API operation that is being compared, if standard error is a terminal.
     private static func tell(_ operation: ServiceOperation) {
         guard Terminal.isInteractive(2) else { return }
         let line = "\(operation.method) \(operation.path)".prefix(Terminal.width(STDERR_FILENO))
@@ -181,7 +190,9 @@ struct DriftRun {
             case .status(let live, let fake):
                 differing += 1
                 Terminal.output("\(style.red("differs")) \(name)\n")
-                Terminal.output("        the live service said \(live), the fake \(fake)\n")
+                Terminal.output(
+                    "        status \(live) from the live service, \(fake) from the fake\n"
+                )
             case .differs(let differences):
                 differing += 1
                 Terminal.output("\(style.red("differs")) \(name)\n")
@@ -196,11 +207,11 @@ struct DriftRun {
             )
         }
         Terminal.output(
-            "\(provider.title) at \(host), read only: \(alike) answers alike, \(differing) differ, "
-                + "\(unseen) not compared\n"
+            "\(provider.title) at \(host), read only: \(alike) responses match, "
+                + "\(differing) differ, \(unseen) not compared\n"
         )
         guard alike + differing > 0 else {
-            throw Failure(.undecided, "no answer could be compared")
+            throw Failure(.undecided, "no response could be compared")
         }
         return differing > 0
     }
@@ -209,8 +220,8 @@ struct DriftRun {
         let place = difference.place.isEmpty ? "the body" : difference.place.printable
         func list(_ kinds: [String]) -> String { kinds.joined(separator: " or ") }
         return switch difference.kind {
-        case .onlyLive(let kinds): "\(place): \(list(kinds)), in the live service alone"
-        case .onlyFake(let kinds): "\(place): \(list(kinds)), in the fake alone"
+        case .onlyLive(let kinds): "\(place): \(list(kinds)), only in the live service"
+        case .onlyFake(let kinds): "\(place): \(list(kinds)), only in the fake"
         case .kinds(let live, let fake):
             "\(place): \(list(live)) in the live service, \(list(fake)) in the fake"
         }

@@ -1,8 +1,10 @@
 internal import Replay
 internal import Reports
 
-/// The exit codes: the one table, from which `--help` and the manual page are made, and against
-/// which tests hold the README and the guides.
+/// The exit codes of the program.
+///
+/// `--help` and the manual page are generated from these codes, and tests compare the guides with
+/// them.
 enum ExitStatus: Int32, CaseIterable {
     case green = 0
     case failures = 1
@@ -11,13 +13,13 @@ enum ExitStatus: Int32, CaseIterable {
     case nothingSelected = 4
     case undecided = 5
     case unreachable = 6
-    /// EX_SOFTWARE.
+    /// A bug in Assay or a problem with this machine; `EX_SOFTWARE` in `sysexits.h`.
     case ours = 70
-    /// EX_IOERR.
+    /// A part of the output could not be written; `EX_IOERR` in `sysexits.h`.
     case outputFailed = 74
     case interrupted = 130
 
-    /// The code for something that could not be opened before the first case.
+    /// Creates the exit code for an error that occurs before the first case runs.
     init(_ kind: ReplaySession.OpenError.Kind) {
         self =
             switch kind {
@@ -27,35 +29,36 @@ enum ExitStatus: Int32, CaseIterable {
             }
     }
 
-    /// The meaning of the code, in one sentence without a full stop.
+    /// The meaning of the exit code, in one sentence without a full stop.
     var meaning: String {
         switch self {
         case .green: "all green"
         case .failures:
-            "a case failed, passed unexpectedly or failed with another code than the known one"
+            "a case failed, passed unexpectedly, or failed with an unexpected finding code"
         case .usage: "wrong usage or configuration"
-        case .unparsable: "a file does not parse"
-        case .nothingSelected: "nothing is selected"
+        case .unparsable: "a file cannot be parsed"
+        case .nothingSelected: "the selection contains no case, or names something unknown"
         case .undecided:
-            "nothing failed, but cases are inconclusive, or not run for another reason than a "
-                + "declared exception"
-        case .unreachable: "stopped before the first case: backend, port, route or secret"
-        case .ours: "a bug in Assay or a fault of this machine"
+            "nothing failed, but some cases are inconclusive, or did not run for a reason that the "
+                + "profile does not declare"
+        case .unreachable:
+            "stopped before the first case: wrong or missing backend, port, route or secret"
+        case .ours: "a bug in Assay, or a problem with this machine"
         case .outputFailed:
-            "output could not be written; it replaces 0, 1, 5 and 130, as the results are incomplete"
-        case .interrupted: "interrupted; the report of the finished part is written"
+            "output could not be written; replaces 0, 1, 5 and 130, because results are incomplete"
+        case .interrupted: "interrupted; the report covers the finished part"
         }
     }
 
-    /// Whether a run that ends so has results to write.
+    /// Whether a run with this exit code has results to write.
     private var hasResults: Bool {
         [.green, .failures, .undecided, .interrupted].contains(self)
     }
 
-    /// The code of a command some of whose output could not be written.
+    /// The exit code of the same run when a part of its output could not be written.
     var withLostOutput: ExitStatus { hasResults ? .outputFailed : self }
 
-    /// A line for each code, no longer than 80 columns.
+    /// The exit codes and their meanings as text, with lines of at most 80 columns.
     static var table: String {
         let indent = "\n       "
         return allCases.map { status in

@@ -7,13 +7,13 @@ struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract:
-            "Explains a finding code, a clause, a contract, a key, or the source behind them.",
+            "Explains a finding code, a clause, a contract, a key or a cited source.",
         discussion: """
             Example:  assay explain E204
                       assay explain S-03
                       assay explain revenuecat/idempotency/duplicate-initial-purchase
-                      assay explain lose-answers
-                      assay explain steps.deliver.along
+                      assay explain lost-responses
+                      assay explain steps.deliver.retry
                       assay explain profile
                       assay explain subscriber-reads
                       assay explain source
@@ -24,9 +24,9 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "A finding code, a clause, the id of a contract, a key of contracts or profiles, a "
-                + "feature, or 'profile' and 'contract' for all keys. "
-                + "'source' and a fact sheet, a section, a row: what contracts cite.",
+            "A finding code, a clause, a contract ID, a feature, or a key of contracts or "
+                + "profiles; 'contract' or 'profile' lists all keys. 'source' with a fact sheet, "
+                + "a section and a row shows a source that contracts cite.",
             valueName: "subject"
         ),
         completion: Completions.topics
@@ -38,7 +38,8 @@ struct ExplainCommand: AsyncParsableCommand {
     func validate() throws {
         guard subjects.count > 1, subjects.first != "source" else { return }
         throw ValidationError(
-            "one subject at a time, not '\(subjects.joined(separator: " "))'; only 'source' takes more"
+            "'\(subjects.joined(separator: " "))' is more than one subject; "
+                + "only 'source' takes several words"
         )
     }
 
@@ -87,11 +88,11 @@ struct ExplainCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the clause demands; the contracts that ask for it follow.
+    /// Prints the requirement of a clause, its reason, typical mistakes and its sources.
     private func explain(_ clause: Clause) {
         Terminal.output("\(clause.name)\n")
-        show([("demands", clause.demand), ("because", clause.why)])
-        show(clause.faults.enumerated().map { ($0 == 0 ? "goes wrong" : "", "– " + $1) })
+        show([("requires", clause.demand), ("because", clause.why)])
+        show(clause.faults.enumerated().map { ($0 == 0 ? "mistakes" : "", "– " + $1) })
         show([("build", clause.build), ("source", clause.source)])
         show(
             citations(of: clause.source, by: "clause").enumerated()
@@ -100,7 +101,7 @@ struct ExplainCommand: AsyncParsableCommand {
         Terminal.output("\n")
     }
 
-    /// The commands that show what a source cites.
+    /// Returns the `assay explain` commands that show the sources cited by a contract or a clause.
     private func citations(of source: String, by id: String) -> [String] {
         Citation.all(in: source, by: id).map { Terminal.next(["explain"] + $0.words) }
     }
@@ -114,20 +115,22 @@ struct ExplainCommand: AsyncParsableCommand {
         let near = Suggestion.nearest(to: subject, among: known)
         return Failure(
             .nothingSelected,
-            "'\(subject)' is neither a finding code nor a clause, a contract or a key"
+            "'\(subject)' is not a finding code, a clause, a contract, a feature or a key"
                 + (near.map { "; did you mean '\($0)'?" } ?? "; see 'assay list'")
         )
     }
 
-    /// What a backend that has it does, how a profile says that one has it not, and what is not
-    /// asked then.
+    /// Prints the feature of backends that the subject names: its meaning, how a profile declares
+    /// that the backend lacks it, and the contracts that need it.
+    ///
+    /// - Returns: Whether the subject names a feature.
     private func explainFeature(_ library: ContractLibrary) -> Bool {
         guard let feature = Feature(rawValue: subject) else { return false }
         Terminal.output("\(feature.rawValue)  (feature of a backend)\n")
         let without = "features: {except: [\(feature.rawValue)]}"
         show([
             ("meaning", feature.meaning),
-            ("without", without + (feature.isPolicy ? ", if it is meant" : "")),
+            ("without", without + (feature.isPolicy ? ", if that is intended" : "")),
         ])
         var ids: [String] = []
         for contract in library.contracts where contract.allNeeds.contains(feature) {
@@ -138,10 +141,12 @@ struct ExplainCommand: AsyncParsableCommand {
         return true
     }
 
-    /// Every key of contracts, or of profiles, one below the other.
+    /// Prints every key of contracts or of profiles, indented by depth.
+    ///
+    /// - Returns: Whether the subject is `contract` or `profile`.
     private func explainLanguage() -> Bool {
         guard let language = Language(rawValue: subject) else { return false }
-        Terminal.output("Every key of a \(language.rawValue); 'assay explain KEY' tells more\n")
+        Terminal.output("Every key of a \(language.rawValue); 'assay explain KEY' shows more\n")
         for place in language.reference.places {
             let doc = place.key.doc.replacing("`", with: "")
             let first = doc.prefix { $0 != "." && $0 != ";" }
@@ -152,8 +157,12 @@ struct ExplainCommand: AsyncParsableCommand {
         return true
     }
 
-    /// Every key of that name, each with the way to it from the top of its file; those that mean the
-    /// same are told together.
+    /// Prints every key of contracts and profiles that the subject names, each with its path from
+    /// the top of the file.
+    ///
+    /// Keys with the same meaning are printed together.
+    ///
+    /// - Returns: Whether the subject names a key.
     private func explainKey() -> Bool {
         var meanings: [(places: [String], parts: [(label: String, text: String)])] = []
         for language in Language.allCases {

@@ -2,9 +2,10 @@ internal import Conformance
 internal import ContractFiles
 internal import Reports
 
-/// `assay explain source …`: the fact sheets, one section of them, or one row.
+/// The output of `assay explain source …`: the list of all fact sheets, one section of a sheet, or
+/// one row of a table.
 struct ExplainSource {
-    /// What follows `source`.
+    /// The words after `source` on the command line: a fact sheet, a section and a row.
     let words: [String]
 
     private static let width = 96
@@ -25,7 +26,7 @@ struct ExplainSource {
         }
         guard let last = FactSheet.all.last else { return }
         Terminal.output(
-            "\nThe sections of one:  \(Terminal.next(["explain", "source", last.name]))\n"
+            "\nTo list the sections of a sheet:  \(Terminal.next(["explain", "source", last.name]))\n"
         )
     }
 
@@ -65,7 +66,7 @@ struct ExplainSource {
         guard !found.isEmpty else {
             throw unknown(
                 name,
-                "fact sheet, and no row of one",
+                "fact sheet or row",
                 among: FactSheet.all.map(\.name)
                     + FactSheet.all.flatMap(\.sections).flatMap(\.rows).map(\.name),
                 see: ["explain", "source"]
@@ -86,12 +87,12 @@ struct ExplainSource {
         let near = Suggestion.nearest(to: text, among: known)
         return Failure(
             .nothingSelected,
-            "'\(text)' is no \(kind)"
+            "unknown \(kind) '\(text)'"
                 + (near.map { "; did you mean '\($0)'?" } ?? "; see '\(Terminal.next(command))'")
         )
     }
 
-    /// The text as it stands, its tables row by row, nothing wider than a terminal.
+    /// Prints a section of a fact sheet: its text wrapped to 96 columns, and its tables row by row.
     private func show(_ section: FactSheet.Section) {
         Terminal.output("\(section.title)\n")
         var rows = section.rows[...]

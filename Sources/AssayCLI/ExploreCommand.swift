@@ -11,13 +11,14 @@ internal import Reports
 struct ExploreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explore",
-        abstract: "Plays lives that nobody wrote down, and makes small what breaks the backend.",
+        abstract: "Tests generated customer histories, and shrinks the failures.",
         discussion: """
-            Draws legal histories of a few people out of the store model, disturbs their deliveries \
-            as networks and senders do, and holds the backend to what the model says. What fails is \
-            made as small as it gets, and written as a contract that 'assay verify' plays.
+            Generates random histories of a few customers from a model of the stores. Adds \
+            faults to the deliveries, such as duplicates, lost responses and restarts. Runs the \
+            histories against the backend, and compares the results with the model. A failing \
+            history is shrunk as far as possible and written as a contract for 'assay verify'.
 
-            Example:  assay explore --start 'node server.js' --for 2m --corpus lives
+            Example:  assay explore --start 'node server.js' --for 2m --corpus corpus
                       assay explore --target http://127.0.0.1:8080 --only transfers,refunds --seed 7
                       assay explore --app --url http://127.0.0.1:5173/ --for 5m
             """
@@ -28,7 +29,7 @@ struct ExploreCommand: AsyncParsableCommand {
     @Flag(
         name: .long,
         help:
-            "Lives of an app on a phone: of the built-in one (--scripted), or of the page at --url."
+            "Test an app on a simulated phone: the built-in app (--scripted) or the page at --url."
     )
     var app = false
 
@@ -37,14 +38,14 @@ struct ExploreCommand: AsyncParsableCommand {
     @Option(name: .customLong("for"), help: Setting.exploreTime.help)
     var time: String?
 
-    @Option(name: .long, help: Setting.lives.help)
-    var lives: Int?
+    @Option(name: .long, help: Setting.histories.help)
+    var histories: Int?
 
     @Option(
         name: .long,
         help: """
-            Only these acts, beside purchases and time that passes, or only these disturbances: \
-            transfers,refunds,late. The guide lists them.
+            Only these operations or faults, for example transfers,refunds,delayed; purchases and \
+            waiting are always included. An unknown name prints the list of all names.
             """,
         completion: .list(LifeSelection.names)
     )
@@ -71,10 +72,10 @@ struct ExploreCommand: AsyncParsableCommand {
     @Option(name: .long, help: Setting.save.help)
     var save: String?
 
-    @Flag(name: .long, help: "End at the first life that fails, once it is small.")
+    @Flag(name: .long, help: "Stop at the first failing history, after it was shrunk.")
     var failFast = false
 
-    @Flag(name: .long, help: "Tell all that was played, and all that never was.")
+    @Flag(name: .long, help: "Print the complete coverage, with everything that was not covered.")
     var coverage = false
 
     @OptionGroup var reports: ReportOptions
@@ -94,15 +95,16 @@ struct ExploreCommand: AsyncParsableCommand {
             ),
             nonce: SuiteRun.nonce()
         )
-        options.livesMax = try Setting.lives.given(lives.map(String.init), environment).map {
-            _ in try Setting.lives.number(lives, or: 1, in: 1...100_000_000, environment)
-        }
+        options.livesMax = try Setting.histories.given(histories.map(String.init), environment)
+            .map { _ in
+                try Setting.histories.number(histories, or: 1, in: 1...100_000_000, environment)
+            }
         options.time = try Setting.exploreTime.duration(time, environment)
         guard options.time ?? .zero <= LifeModel.campaignTimeMax else {
             throw Failure(
                 .usage,
-                "a campaign lasts \(LifeModel.campaignTimeMax.unsignedText) at most; another one with "
-                    + "the same --corpus goes on"
+                "--for: a campaign lasts at most \(LifeModel.campaignTimeMax.unsignedText); to "
+                    + "continue, start another one with the same --corpus"
             )
         }
         options.shrinkTime =
@@ -124,7 +126,7 @@ struct ExploreCommand: AsyncParsableCommand {
         if app { try await explorePhones(setup) } else { try await exploreLives(setup) }
     }
 
-    /// What both kinds of campaign begin with.
+    /// The settings that `assay explore` uses in the same way for a backend and for an app.
     struct Setup {
         let profile: Profile
         let files: ReportFiles
@@ -135,21 +137,22 @@ struct ExploreCommand: AsyncParsableCommand {
         let known: KnownFailures
         let environment: Setting.Environment
 
-        /// What a person reads of when it ends.
+        /// The condition that ends the campaign, as the first line of the output shows it, such as
+        /// `for 2m`.
         var isOver: String {
             options.time.map { "for \($0.unsignedText)" }
-                ?? options.livesMax.map { "\($0) lives" }
-                ?? "until nothing new was played for a minute"
+                ?? options.livesMax.map { "\($0) histories" }
+                ?? "until nothing new was covered for a minute"
         }
 
-        /// The lives of a corpus that are this part's.
+        /// Returns the generated histories of a corpus that belong to this shard.
         func share<Kept>(of lives: [Kept]) -> [Kept] {
             guard let shard else { return lives }
             return lives.enumerated().filter { $0.offset % shard.count == shard.index - 1 }
                 .map(\.element)
         }
 
-        /// Begins the saved run, which gets each found failure at once.
+        /// Starts the file of `--save`, to which each failure is added as soon as it is found.
         func beginSaving(_ target: String) {
             let nothing = ExploreRun.Result(
                 outcome: Campaign.Outcome(),
@@ -166,7 +169,10 @@ struct ExploreCommand: AsyncParsableCommand {
             if case .found(let found) = event { saved?.add(found.result) }
         }
 
-        /// The setup whose failures look as they will be read again from that folder.
+        /// Returns a copy of this setup that converts each failing history to the text of a
+        /// contract and parses that text.
+        ///
+        /// The campaign then reports exactly the contract that a later run reads from the folder.
         func writing(to folder: String) -> Setup {
             var copy = self
             copy.options.written = { contract in
@@ -189,7 +195,7 @@ struct ExploreCommand: AsyncParsableCommand {
         guard !appOptions.isGiven else {
             throw Failure(
                 .usage,
-                "--url, --scripted, --defect and --browser are about an app: add --app"
+                "--url, --scripted, --defect and --browser apply only to an app: add --app"
             )
         }
         let (profile, environment) = (given.profile, given.environment)
@@ -245,7 +251,9 @@ struct ExploreCommand: AsyncParsableCommand {
         throw Self.exitCode(outcome, isKept: isKept)
     }
 
-    /// The code of a campaign; a corpus that could not be written is lost output.
+    /// Returns the exit code of a campaign.
+    ///
+    /// A corpus that could not be written counts as lost output.
     static func exitCode(_ outcome: RunReport, isKept: Bool) -> ExitCode {
         guard !isKept, let status = ExitStatus(rawValue: outcome.exitCode) else {
             return ExitCode(outcome.exitCode)
@@ -253,22 +261,26 @@ struct ExploreCommand: AsyncParsableCommand {
         return ExitCode(status.withLostOutput.rawValue)
     }
 
-    /// What a campaign begins with, and where it leaves what it earns.
+    /// The saved histories at the start of a campaign, and the folder for contracts of new
+    /// failures.
     struct Stock {
         let corpus: LifeCorpus?
         let contents: LifeCorpus.Contents
         let foundFolder: String
     }
 
-    /// Reads the corpus, and tells what of it is not played.
+    /// Reads the corpus, which is the folder of saved histories.
+    ///
+    /// Skips the files of another version of Assay, and prints a message about them.
     func stock(_ environment: [String: String]) throws -> Stock {
         let corpus = Setting.corpus.text(corpus, environment).map(LifeCorpus.init)
         try corpus?.prepare()
         let contents = try corpus?.contents() ?? LifeCorpus.Contents()
         if let first = contents.strange.first {
             Terminal.error(
-                "assay: \(contents.strange.count) lives of another version stay as they are and are "
-                    + "not played, such as '\(first)'\n"
+                "assay: skipped \(contents.strange.count) corpus "
+                    + "file\(contents.strange.count == 1 ? "" : "s") of another version, "
+                    + "such as '\(first)'\n"
             )
         }
         return Stock(
@@ -298,7 +310,8 @@ struct ExploreCommand: AsyncParsableCommand {
         report.shard = setup.shard?.description
         report.isInterrupted = isInterrupted
         report.cases = report.cases.map(setup.known.applied)
-        // What was found stands in files of its own; lives as a whole are played again.
+        // Found failures are repeated from their files; a campaign without failures is repeated as
+        // a whole.
         let command = ReplayCommand(
             [Terminal.program] + replay,
             selects: !result.outcome.found.isEmpty
@@ -306,7 +319,7 @@ struct ExploreCommand: AsyncParsableCommand {
         return try conclusion(setup, foundFolder, playWords, command).conclude(report)
     }
 
-    /// Parts of a campaign draw different lives.
+    /// Returns the seed of the random generator, which differs between the shards of a campaign.
     private static func seed(_ text: String, _ shard: Shard?) -> UInt64 {
         var generator = SeededGenerator(
             seed: 0,
@@ -341,7 +354,7 @@ struct ExploreCommand: AsyncParsableCommand {
 }
 
 extension Means {
-    /// What can be asked of the backend that a profile describes.
+    /// Creates the capabilities of the backend that a profile describes.
     init(of profile: Profile) {
         var features = Set(Feature.allCases.filter { profile.obstacle(to: $0) == nil })
         if profile.start == nil { features.remove(.restart) }
@@ -354,9 +367,9 @@ extension Means {
 }
 
 extension Setting {
-    /// A length of time; nil when nobody gives one.
+    /// Returns the duration that the flag or the variable gives; nil when neither is given.
     ///
-    /// - Throws: A failure of usage where it is none.
+    /// - Throws: A usage failure when the value is not a duration.
     func duration(_ flag: String?, _ environment: Environment) throws -> Duration? {
         guard let given = given(flag, environment) else { return nil }
         guard let duration = Duration(contractText: given.text), duration > .zero else {
@@ -370,7 +383,7 @@ extension Setting {
 }
 
 extension ExploreRun.Result {
-    /// The campaign as every report shows it.
+    /// Returns the results of the campaign as a run report.
     func report(seed: String, jobs: Int, _ profile: Profile) -> RunReport {
         var report = RunReport(
             version: assayVersion,
@@ -394,26 +407,27 @@ extension ExploreRun.Result {
         let lives = outcome.progress.lives
         let rate = seconds > 0 ? Double(lives) / seconds : 0
         notes.append(
-            "\(lives) lives in \(Int(seconds)) s, \(Int(rate)) a second; "
-                + "\(outcome.progress.features) different things were played"
+            "\(lives) histories in \(Int(seconds)) s (\(Int(rate)) per second); "
+                + "\(outcome.progress.features) features covered"
         )
         let undecided = outcome.inconclusive.values.reduce(0, +)
         if undecided > 0 {
             let reasons = outcome.inconclusive.sorted { $0.key < $1.key }
                 .map { "\($0.value) for \($0.key)" }
             notes.append(
-                "\(undecided) of them told nothing: " + reasons.joined(separator: ", ")
+                "inconclusive histories: \(undecided); " + reasons.joined(separator: ", ")
             )
         }
         if outcome.illegalCount > 0 {
             notes.append(
-                "\(outcome.illegalCount) lives of the corpus cannot happen here and were not played"
+                "\(outcome.illegalCount) histories of the corpus did not run, because they are not "
+                    + "possible with this profile and version"
             )
         }
         if outcome.unexaminedCount > 0 {
             notes.append(
-                "\(outcome.unexaminedCount) more lives failed and were not looked into: so many causes "
-                    + "were found before"
+                "\(outcome.unexaminedCount) more histories failed and were not examined, because "
+                    + "enough failures were found before"
             )
         }
         if let end = outcome.end { notes.append("the campaign ended early: \(end)") }

@@ -7,13 +7,12 @@ internal import Replay
 internal import Reports
 
 extension ExploreCommand {
-    /// Plays lives of an app on a phone.
+    /// Runs a campaign of generated histories against an app on a simulated phone.
     func explorePhones(_ given: Setup) async throws {
         guard only.isEmpty, target.target == nil, target.start == nil else {
             throw Failure(
                 .usage,
-                "--only, --target and --start are about lives before a backend: leave them, or --app, "
-                    + "out"
+                "--only, --target and --start apply only to a backend: remove them, or remove --app"
             )
         }
         let (profile, environment) = (given.profile, given.environment)

@@ -5,21 +5,23 @@ internal import Foundation
 internal import Replay
 internal import Reports
 
-/// Tells how a campaign goes on, and keeps what it earns as it is earned.
+/// Prints the progress of a campaign, and writes new histories to the corpus at once.
 final class ExploreProgress: Sendable {
     private struct State {
         var isShown = false
         var lastLine: Duration = .zero
-        /// Histories that could not be written yet.
+        /// Histories that could not be written to the corpus yet.
+        ///
+        /// The write is repeated at the end of the campaign.
         var unkept: [Story] = []
     }
 
-    /// How often a line is written where there is no terminal.
+    /// The time between progress lines when standard error is not a terminal.
     private static let period: Duration = .seconds(10)
 
     private let isLive = Terminal.isInteractive(2)
     private let corpus: LifeCorpus?
-    /// What earlier campaigns have played.
+    /// The coverage counts of earlier campaigns, which the corpus contains.
     private let known: LifeCoverage
     private let state = Locked(State())
 
@@ -29,11 +31,11 @@ final class ExploreProgress: Sendable {
 
     func report(_ event: Campaign.Event) {
         switch event {
-        // The first is not for people; what told nothing is counted and told in the end.
+        // These events have no line. Inconclusive histories are counted and reported at the end.
         case .calibrated, .undecided, .stopped: break
         case .progress(let progress): tell(progress)
         case .failing(let cause, let story):
-            say("fails    \(cause.words)  after \(story.size) acts; made smaller …")
+            say("failing  \(cause.words)  after \(story.size) operations; shrinking …")
         case .found(let found):
             say("found    \(found.cause.words)  \(found.story.title)")
             keep(found.original)
@@ -48,9 +50,9 @@ final class ExploreProgress: Sendable {
     private func tell(_ progress: Campaign.Progress) {
         let seconds = max(1, progress.elapsed.milliseconds)
         let rate = Int64(progress.lives) * 1000 / seconds
-        let found = progress.found == 0 ? "" : "  \(progress.found) found"
+        let found = progress.found == 0 ? "" : "  \(progress.found) failures"
         let line =
-            "\(progress.lives) lives  \(rate)/s  \(progress.features) covered\(found)  "
+            "\(progress.lives) histories  \(rate)/s  \(progress.features) features\(found)  "
             + "\(progress.elapsed.milliseconds / 1000) s"
         if isLive {
             state.withLock { $0.isShown = true }
@@ -83,7 +85,7 @@ final class ExploreProgress: Sendable {
 
     // MARK: Keeping
 
-    /// Writes a history at once, so that a campaign that is killed keeps it.
+    /// Writes a history to the corpus at once, so that it is not lost when the campaign is killed.
     private func keep(_ story: Story) {
         guard let corpus else { return }
         do {
@@ -97,14 +99,19 @@ final class ExploreProgress: Sendable {
         }
     }
 
-    /// Writes how often everything ran; a failure is reported at the end of the campaign.
+    /// Writes the coverage counts to the corpus.
+    ///
+    /// Ignores an error, because the write at the end of the campaign reports it.
     private func keep(_ coverage: LifeCoverage) {
         try? corpus?.write(known.merged(with: coverage))
     }
 
-    /// Keeps what a campaign has earned, before a report can fail, or reports why it cannot.
+    /// Writes the remaining histories and the coverage of a campaign to the corpus, or prints why
+    /// that failed.
     ///
-    /// - Returns: False when something that is to be kept could not be written.
+    /// The caller does this before it writes the report, which may fail.
+    ///
+    /// - Returns: Whether all histories and the coverage were written.
     func keep(_ outcome: Campaign.Outcome) -> Bool {
         guard let corpus else { return true }
         do {

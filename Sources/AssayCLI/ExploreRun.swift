@@ -5,7 +5,7 @@ internal import Foundation
 internal import Programs
 internal import Replay
 
-/// One campaign against one backend, from opening the ports to what came of it.
+/// A campaign of generated histories against one backend, from opening the ports to the result.
 struct ExploreRun: Sendable {
     var profile: Profile
     var addresses: [Exchange.Party: ReplaySession.Address]
@@ -13,7 +13,7 @@ struct ExploreRun: Sendable {
     var options: Campaign.Options
     var journalBytesMax = 256 << 20
 
-    /// How long a backend may take to come back until somebody is told.
+    /// The time after which a message reports that the backend has not restarted yet.
     private static let newsAfter: Duration = .seconds(30)
 
     struct Result: Sendable {
@@ -21,11 +21,13 @@ struct ExploreRun: Sendable {
         let target: String
         let began: Instant
         let seconds: Double
-        /// What people have to be told beside what was found.
+        /// Notes for the report, in addition to the failures.
         var notes: [String] = []
     }
 
-    /// - Throws: A failure where the backend or a port cannot be reached.
+    /// Starts the fakes and connects to the backend, runs the campaign, and closes the connections.
+    ///
+    /// - Throws: A failure when the backend or a port cannot be reached.
     func run(
         interruption: Interruption?,
         opened: @Sendable (ReplaySession) -> Void = { _ in },
@@ -44,7 +46,7 @@ struct ExploreRun: Sendable {
             jobs: options.jobs,
             journalBytesMax: journalBytesMax
         )
-        // Lives end and start a backend hundreds of times: only one that stays away is news.
+        // Histories restart the backend hundreds of times, so only a slow restart is reported.
         let isOpen = Locked(false)
         suite.onWaiting = { waiting in
             guard !isOpen.withLock({ $0 }) || waiting.time >= Self.newsAfter else { return }

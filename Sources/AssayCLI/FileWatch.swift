@@ -2,9 +2,9 @@ internal import Conformance
 internal import Foundation
 internal import Programs
 
-/// The files that a run depends on, looked at now and then.
+/// Detects changes of the files that a run depends on by comparing two snapshots.
 struct FileWatch {
-    /// A file as it was seen.
+    /// The state of a file at the time of a snapshot.
     struct State: Hashable {
         let modified: Date
         let size: UInt64
@@ -12,17 +12,19 @@ struct FileWatch {
 
     typealias Snapshot = [String: State]
 
-    /// Files or folders that people write and a run does not.
+    /// The files and folders that the user edits and that a run does not write.
     let written: [String]
-    /// The backend's folder, where it may write as well.
+    /// The backend's folder, in which the backend may write files too.
     let backend: String?
-    /// What a run writes itself: files, or folders with all that is in them; whole paths.
+    /// The absolute paths of the files and folders that a run writes.
     private let outputs: Set<String>
 
+    /// Creates a watch without taking a snapshot.
+    ///
     /// - Parameters:
-    ///   - written: Files or folders that people write and a run does not.
-    ///   - backend: The backend's folder, where it may write as well.
-    ///   - outputs: What a run writes itself, however it is spelt.
+    ///   - written: The files and folders that the user edits and that a run does not write.
+    ///   - backend: The backend's folder, in which the backend may write files too.
+    ///   - outputs: The files and folders that a run writes, as relative or absolute paths.
     init(written: [String], backend: String?, outputs: [String]) {
         self.written = written
         self.backend = backend
@@ -33,16 +35,18 @@ struct FileWatch {
         URL(fileURLWithPath: path).standardizedFileURL.path
     }
 
-    /// More files than these are not looked at.
+    /// The largest number of files in a snapshot.
     static let countMax = 20_000
 
-    /// Folders that no person edits.
+    /// The names of folders that are not watched, because their files are not edited by hand.
     private static let left: Set<String> = [
         "node_modules", "vendor", "target", "build", "dist", "out", "venv", "__pycache__",
         "assay-found", "coverage",
     ]
 
-    /// Endings of what people write: a change while the backend ran is theirs, not its own.
+    /// The extensions of source files.
+    ///
+    /// A change of such a file during a run is an edit by the user, not output of the backend.
     private static let sources: Set<String> = [
         "c", "cc", "cjs", "clj", "cpp", "cs", "css", "dart", "erl", "ex", "exs", "go", "graphql",
         "h", "hpp", "hs", "html", "java", "js", "jsx", "kt", "lua", "mjs", "php", "prisma", "py",
@@ -53,7 +57,8 @@ struct FileWatch {
         var found: Snapshot = [:]
         let own = Self.standardStreams
         for root in written + (backend.map { [$0] } ?? []) {
-            // Whoever names a link means what it leads to; the links below it are left.
+            // A symbolic link that is given as a watched path is followed; links inside a watched
+            // folder are not.
             let isLink = (try? FileManager.default.destinationOfSymbolicLink(atPath: root)) != nil
             let place = URL(fileURLWithPath: root).resolvingSymlinksInPath().path
             look(at: isLink ? place : root, own, &found)
@@ -61,7 +66,7 @@ struct FileWatch {
         return found
     }
 
-    /// The files that our own lines go to, where they go to files.
+    /// The inode numbers of the files to which standard output and standard error are redirected.
     private static var standardStreams: Set<UInt64> {
         Set([1, 2].compactMap(OpenFile.number))
     }
@@ -79,7 +84,9 @@ struct FileWatch {
         }
     }
 
-    /// A link is not followed: it may lead out of the folder, or round in it.
+    /// Returns the type, inode number and state of a file or folder; nil for a symbolic link.
+    ///
+    /// A symbolic link may lead out of the watched folder or form a cycle.
     private static func state(of path: String) -> (isFolder: Bool, number: UInt64, state: State)? {
         guard let found = try? FileManager.default.attributesOfItem(atPath: path),
             let type = found[.type] as? FileAttributeType,
@@ -93,12 +100,13 @@ struct FileWatch {
         return (type == .typeDirectory, number, state)
     }
 
-    /// What differs between two looks, by name.
+    /// Returns the paths of files that differ between two snapshots, in alphabetical order.
     static func changes(_ old: Snapshot, _ new: Snapshot) -> [String] {
         Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }.sorted()
     }
 
-    /// What people changed while a run went on: what a backend may have written itself is left out.
+    /// Returns the paths that the user changed during a run, without files that the backend may
+    /// have written.
     func changesByPeople(_ old: Snapshot, _ new: Snapshot) -> [String] {
         Self.changes(old, new).filter { path in
             written.contains { path == $0 || path.hasPrefix($0 + "/") }
@@ -106,12 +114,12 @@ struct FileWatch {
         }
     }
 
-    /// How often the files are looked at.
+    /// The time between two snapshots while waiting for a change.
     private static let period = Duration.milliseconds(300)
 
-    /// Waits until something differs from what was seen, and no longer changes.
+    /// Waits until the watched files differ from a snapshot and have stopped changing.
     ///
-    /// - Returns: What differs; empty when the wait was cancelled.
+    /// - Returns: The changed paths; empty when the wait was canceled.
     func wait(from seen: Snapshot) async -> [String] {
         var last = seen
         let clock = ContinuousClock()

@@ -10,16 +10,16 @@ internal import Reports
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Makes a recording of what another tool wrote: HAR, curl, Postman, Pact, events.",
+        abstract: "Imports a file of another tool as a recording: HAR, curl, Postman, Pact, …",
         discussion: """
-            Formats: har (1.2), curl (command lines), ndjson (a request a line), events (JSON of \
-            RevenueCat's or Purchasely's events, as dashboards and exports show them), pact (3 and \
-            4), postman (a collection of format 2.1, with the answers that were saved), mitmproxy \
-            (flows that 'mitmdump -w' saved), openapi (the examples of a description, version 3). \
-            Secrets are replaced on the way in.
+            Formats: har (1.2), curl (command lines), ndjson (one request on each line), events \
+            (JSON of RevenueCat's or Purchasely's events, from a dashboard or an export), pact (3 \
+            and 4), postman (a collection of format 2.1, with its saved responses), mitmproxy \
+            (flows saved by 'mitmdump -w'), openapi (the examples of an API description, version \
+            3). Secrets are replaced by placeholders.
 
-            Requests without an answer, such as curl commands, are sent to --target, and its \
-            answers are recorded.
+            Requests without a response, such as curl commands, are sent to --target, and its \
+            responses are recorded.
 
             Example:  assay import session.har recordings/session/checkout
                       assay import calls.txt recordings/session/calls --target http://127.0.0.1:8080
@@ -27,15 +27,15 @@ struct ImportCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The file.")
+    @Argument(help: "The file to import.")
     var file: String
 
-    @Argument(help: "The folder of the recording that is made.")
+    @Argument(help: "The folder for the new recording.")
     var folder: String
 
     @Option(
         name: .long,
-        help: "har, curl, postman, pact, mitmproxy, openapi, events or ndjson (default: a guess)."
+        help: "har, curl, postman, pact, mitmproxy, openapi, events or ndjson (default: detected)."
     )
     var format: String?
 
@@ -44,40 +44,40 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "A host of the backend in an archive (default: that of most requests)."
+        help: "A host in the file that is the backend (default: the host of most requests)."
     )
     var host: [String] = []
 
-    @Option(name: .long, help: "The backend that answers requests without an answer.")
+    @Option(name: .long, help: "URL of the backend to which requests without a response are sent.")
     var target: String?
 
     @Option(name: .long, help: Setting.authority.help)
     var ca: String?
 
-    @Option(name: .long, help: "A host other than loopback that may be the target.")
+    @Option(name: .long, help: "A host other than loopback that --target may name.")
     var allowHost: [String] = []
 
     mutating func run() async throws {
         guard let data = FileManager.default.contents(atPath: file) else {
-            throw Failure(.usage, "there is no file '\(file)'")
+            throw Failure(.usage, "the file '\(file)' does not exist")
         }
         guard data.count <= Recording.sizeMax else {
-            throw Failure(.unparsable, "\(file): it has more than \(Recording.sizeMax >> 30) GiB")
+            throw Failure(.unparsable, "\(file): larger than \(Recording.sizeMax >> 30) GiB")
         }
         let bytes = Array(data)
         let names = Importer.Format.allCases.map(\.rawValue).joined(separator: ", ")
         let chosen: Importer.Format
         if let format {
             guard let known = Importer.Format(rawValue: format) else {
-                throw Failure(.usage, "--format '\(format)' is none of \(names)")
+                throw Failure(.usage, "--format '\(format)' is not one of \(names)")
             }
             chosen = known
         } else {
             guard let guess = Importer.format(of: bytes) else {
                 throw Failure(
                     .unparsable,
-                    "\(file): line 1: error: this looks like none of \(names)\n"
-                        + "Name what it is with --format."
+                    "\(file): line 1: error: the format is not recognized\n"
+                        + "Add --format with one of \(names)."
                 )
             }
             chosen = guess
@@ -104,8 +104,8 @@ struct ImportCommand: AsyncParsableCommand {
         for note in result.notes { Terminal.error("\(file): \(note)\n") }
         let answered = try await answered(result.exchanges)
         guard hasUnanswered else { return try write(answered, profile, now) }
-        // What an import without a backend left unanswered is replaced by one with its answers, and
-        // stays until they are written.
+        // This import replaces an earlier one without responses, which is kept until this one is
+        // written.
         let files = FileManager.default
         let (path, aside) = (folder + "/recording.ndjson", folder + "/recording.ndjson.old")
         try? files.removeItem(atPath: aside)
@@ -126,10 +126,11 @@ struct ImportCommand: AsyncParsableCommand {
         } catch {
             throw Failure(.outputFailed, "cannot remove '\(aside)': \(error.plainReason)")
         }
-        Terminal.error("\(folder): the import without answers was replaced\n")
+        Terminal.error("\(folder): replaced the earlier import, which had no responses\n")
     }
 
-    /// Whether an import lies there that has no answers, and some are to be had now.
+    /// Whether the folder contains an earlier import without responses that `--target` can now
+    /// supply.
     private var hasUnanswered: Bool {
         guard target != nil, FileManager.default.fileExists(atPath: folder + "/recording.ndjson"),
             let old = try? RecordingFile.read(folder)
@@ -137,7 +138,9 @@ struct ImportCommand: AsyncParsableCommand {
         return old.header.target.isEmpty && old.exchanges.contains { $0.response == nil }
     }
 
-    /// What a command sends from a file: where it was run, or beside the file that it stands in.
+    /// Returns the contents of a file that a curl command sends.
+    ///
+    /// Its path is relative to the current folder or to the folder of the imported file.
     private static func contents(of path: String, beside file: String) -> [UInt8]? {
         let folder = PathName(file).folder
         let places = [path, PathName(folder).appending(path)]
@@ -146,14 +149,16 @@ struct ImportCommand: AsyncParsableCommand {
         )
     }
 
-    /// Sends what has no answer to the target.
+    /// Sends each imported request without a response to the URL of `--target`, and adds the new
+    /// responses.
     private func answered(_ exchanges: [Exchange]) async throws -> [Exchange] {
         let open = exchanges.count { $0.response == nil }
         guard open > 0 else { return exchanges }
         guard let target else {
             Terminal.error(
-                "\(file): \(open) requests have no answer; with --target URL they are sent, and "
-                    + "the answers recorded\n"
+                "\(file): \(open) request\(open == 1 ? " has" : "s have") no response; to send "
+                    + "\(open == 1 ? "it and record the response" : "them and record the responses")"
+                    + ", add --target URL\n"
             )
             return exchanges
         }
@@ -219,7 +224,8 @@ struct ImportCommand: AsyncParsableCommand {
         }
         writer.close()
         if let failure = writer.state.failure { throw Failure(.outputFailed, failure) }
-        Terminal.output("\(exchanges.count) exchanges written to \(path)\n")
+        let count = "\(exchanges.count) exchange\(exchanges.count == 1 ? "" : "s")"
+        Terminal.output("\(count) written to \(path)\n")
         Terminal.error("Next:  \(Terminal.next(["distil", folder]))\n")
     }
 }
@@ -227,21 +233,21 @@ struct ImportCommand: AsyncParsableCommand {
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Writes a recording for other tools: HAR 1.2 or curl.",
+        abstract: "Exports a recording for other tools: HAR 1.2 or curl.",
         discussion: """
-            Secrets stay placeholders.
+            Secrets remain replaced by placeholders.
 
             Example:  assay export recordings/session/first-purchase --format har > session.har
             """
     )
 
-    @Argument(help: "The recording's folder or file.")
+    @Argument(help: "The folder or the file of the recording.")
     var recording: String
 
-    @Option(name: .long, help: "har or curl.")
+    @Option(name: .long, help: "The format: har or curl.")
     var format = "har"
 
-    @Option(name: .long, help: "What stands before each path (default: the recorded backend).")
+    @Option(name: .long, help: "The base URL of the requests (default: the recorded backend).")
     var base: String?
 
     mutating func run() throws {

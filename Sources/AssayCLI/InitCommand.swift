@@ -6,12 +6,13 @@ internal import Replay
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Looks at a backend and its files, and writes a profile that works with it.",
+        abstract: "Inspects a backend and its source files, and writes a profile for it.",
         discussion: """
-            Run it in the backend's repository. It reads how the backend is started, which routes \
-            it has and which variables it reads, starts it before the fakes, tries all of it, and \
-            writes what answered. What could not be found stands in the file as a comment. \
-            Nothing of yours is overwritten.
+            Run this command in the repository of the backend. It looks in the source files for \
+            the start command, the routes and the environment variables. It then starts the \
+            backend with the fakes, tries everything it found, and writes what works to the \
+            profile. Anything that it could not find is a comment in the profile. It does not \
+            overwrite any file.
 
             Example:  assay init && assay verify
                       assay init --start 'npm run dev' --verify
@@ -24,11 +25,11 @@ struct InitCommand: AsyncParsableCommand {
     @Option(name: .long, help: "The profile to write; it must not exist.")
     var write = "assay.yaml"
 
-    @Flag(name: .long, help: "Then run the contracts, as 'assay verify' does.")
+    @Flag(name: .long, help: "Run the contracts afterwards, as 'assay verify' does.")
     var verify = false
 
     mutating func run() async throws {
-        try IntroductionRun.checkFree(write, "init")
+        try IntroductionRun.checkFree(write, "assay init")
         let folder = FileManager.default.currentDirectoryPath
         let survey = SourceSurvey(SourceFiles.read(folder))
         try takeCommand(survey, folder)
@@ -44,11 +45,11 @@ struct InitCommand: AsyncParsableCommand {
         try run.write(introduction)
         let provable = clauses.count { $0.reason == nil }
         Terminal.output(
-            "\nwrote \(write): \(provable) of \(clauses.count) clauses can be proven with it\n"
+            "\nwrote \(write): \(provable) of \(clauses.count) clauses can be tested with it\n"
         )
         let words = ["verify"] + (write == "assay.yaml" ? [] : ["--profile", write])
         guard verify else {
-            Terminal.output("then:  \(Terminal.next(words))\n")
+            Terminal.output("Next:  \(Terminal.next(words))\n")
             return
         }
         Terminal.output("\n")
@@ -59,7 +60,10 @@ struct InitCommand: AsyncParsableCommand {
         try await command.run()
     }
 
-    /// The command that the files name, where no flag says one; somebody at a terminal may say another.
+    /// Chooses the command that starts the backend when no flag gives one.
+    ///
+    /// The command is the one that the source files suggest, unless the user types another one at a
+    /// terminal.
     private mutating func takeCommand(_ survey: SourceSurvey, _ folder: String) throws {
         let environment = Setting.environment
         guard Setting.start.text(target.start, environment) == nil,
@@ -76,13 +80,13 @@ struct InitCommand: AsyncParsableCommand {
         guard let command else {
             throw Failure(
                 .usage,
-                "nothing here says how the backend is started; give --start COMMAND, or "
-                    + "--target URL for one that runs already"
+                "found no command that starts the backend in this folder; give --start COMMAND, "
+                    + "or --target URL for a backend that is already running"
             )
         }
         if command == found {
             let shown = Redaction.forPeople().command(command)
-            Terminal.output("starting it with:  \(shown)\n")
+            Terminal.output("starting the backend with:  \(shown)\n")
         }
         target.start = command
     }

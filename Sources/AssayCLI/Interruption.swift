@@ -2,7 +2,10 @@ internal import Foundation
 internal import FakeServers
 internal import Programs
 
-/// Ctrl-C, SIGTERM and a terminal that is closed: the first asks the work to end and report, the second ends everything.
+/// Handles Ctrl-C, SIGTERM and the closing of the terminal.
+///
+/// The first signal stops the work, which then reports its results. The second signal ends the
+/// process at once.
 final class Interruption: Sendable {
     private struct State {
         var isRaised = false
@@ -16,7 +19,7 @@ final class Interruption: Sendable {
 
     var isRaised: Bool { state.withLock { $0.isRaised } }
 
-    /// Runs the work so that the first signal cancels it.
+    /// Runs the work in a task that the first signal cancels.
     func run<Result: Sendable>(
         _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
@@ -25,13 +28,13 @@ final class Interruption: Sendable {
             state.cancel = { task.cancel() }
             return state.isRaised
         }
-        // The signal came when there was nothing to cancel yet.
+        // The signal arrived before there was a task to cancel.
         if isRaised { task.cancel() }
         defer { state.withLock { $0.cancel = nil } }
         return try await task.value
     }
 
-    /// What a second signal does before the process ends.
+    /// Sets the action that the process performs at a second signal, before it ends.
     func onAbandon(_ action: @escaping @Sendable () -> Void) {
         state.withLock { $0.abandon = action }
     }
@@ -46,15 +49,15 @@ final class Interruption: Sendable {
             WorkFolder.removeAll()
             exit(ExitStatus.interrupted.rawValue)
         }
-        Terminal.error("\nassay: stopping; once more ends at once\n")
+        Terminal.error("\nassay: stopping; press Ctrl-C again to end at once\n")
         cancel?()
     }
 }
 
-/// Hears the signals that ask for an end, from the moment on at which it is first asked.
+/// Receives the signals that ask the program to end, from the first use of `shared` on.
 ///
-/// A signal writes a byte into a pipe, so none is lost between the moment at which it no longer ends the
-/// program and the one at which somebody listens.
+/// The signal handler writes a byte into a pipe, so that no signal is lost before a listener is
+/// added.
 private final class SignalWatch: Sendable {
     static let shared = SignalWatch()
 
@@ -78,12 +81,12 @@ private final class SignalWatch: Sendable {
                 if count == 1 { self?.tell() }
             }
         }
-        // Whoever ignores SIGHUP, as nohup does, means to outlive the terminal.
+        // A parent that ignores SIGHUP, such as nohup, wants the program to outlive the terminal.
         var hangUp = sigaction()
         sigaction(SIGHUP, nil, &hangUp)
         for number in [SIGINT, SIGTERM] + (Self.isIgnored(hangUp) ? [] : [SIGHUP]) {
             signal(number) { _ in
-                // Nothing but a write may happen here, and it may not be noticed elsewhere.
+                // The handler only calls `write`, and restores `errno` for the interrupted code.
                 let kept = errno
                 var byte: UInt8 = 1
                 _ = write(signalPipe, &byte, 1)
@@ -113,5 +116,5 @@ private final class SignalWatch: Sendable {
     }
 }
 
-/// Where a signal writes its byte: set before any is taken, and never again.
+/// The write end of the signal pipe, set once before any handler is installed.
 private nonisolated(unsafe) var signalPipe: Int32 = -1

@@ -6,19 +6,21 @@ internal import Replay
 internal import Reports
 internal import Programs
 
-/// Looks at a backend that nobody has described, and writes what it found: `init`, and `doctor --write`.
+/// The discovery of a backend's routes and settings, from which `init` and `doctor --write` create
+/// a profile.
 struct IntroductionRun {
     let profile: Profile
     let addresses: [Exchange.Party: ReplaySession.Address]
     let survey: SourceSurvey
-    /// Where the profile is written.
+    /// The path of the profile to write.
     let path: String
-    /// Who signed an https target's certificate, where somebody said so.
+    /// The path of a PEM file with additional CA certificates to trust for an https target.
     var authority: String?
 
-    /// Checks before the backend is started that the profile can be written and overwrites nothing.
+    /// Checks, before the backend is started, that a new profile can be written to the path and
+    /// that no file exists there.
     ///
-    /// - Throws: A failure of usage with the reason.
+    /// - Throws: A usage failure with the reason.
     static func checkFree(_ path: String, _ command: String) throws {
         guard FileManager.default.fileExists(atPath: path) else {
             _ = try ReportFiles.checked(path)
@@ -26,12 +28,13 @@ struct IntroductionRun {
         }
         throw Failure(
             .usage,
-            "'\(path)' exists, and \(command) overwrites nothing; 'assay doctor' examines it, and "
-                + "--write OTHER.yaml writes beside it"
+            "'\(path)' exists already, and '\(command)' does not overwrite it; check it with "
+                + "'assay doctor', or write another file with --write OTHER.yaml"
         )
     }
 
-    /// Looks, and says what is seen; the backend is stopped at the end.
+    /// Discovers the backend's profile and the clauses that can be tested, and then stops the
+    /// backend.
     func meet() async throws -> (Introduction, [DoctorCommand.Provability]) {
         let work = try WorkFolder.made()
         defer { work.remove() }
@@ -51,7 +54,7 @@ struct IntroductionRun {
                         count += 1
                         return count
                     }
-                    // Each backend that is tried has data of its own.
+                    // Each start of the backend gets an empty data folder.
                     let folder = folder + "/\(number)"
                     do {
                         try FileManager.default.createDirectory(
@@ -61,7 +64,7 @@ struct IntroductionRun {
                     } catch {
                         throw ReplaySession.OpenError(
                             kind: .configuration,
-                            description: "cannot make '\(folder)': \(error.localizedDescription)"
+                            description: "cannot create '\(folder)': \(error.localizedDescription)"
                         )
                     }
                     let session = try await ReplaySession(
@@ -84,7 +87,8 @@ struct IntroductionRun {
         }
     }
 
-    /// Says what was found and what stayed open, and writes the profile with its schema beside it.
+    /// Prints the settings that the discovery has found or could not find, and writes the profile
+    /// and its JSON schema.
     func write(_ introduction: Introduction) throws {
         let style = Terminal.style()
         for note in introduction.notes {
@@ -105,7 +109,7 @@ struct IntroductionRun {
         ) {
             throw Failure(
                 .unparsable,
-                "what was found makes no profile, a fault of Assay's:\n\(errors)"
+                "the discovered profile is not valid, which is a bug in Assay:\n\(errors)"
             )
         }
         let place = folder.isEmpty ? "." : folder

@@ -9,15 +9,16 @@ struct JudgeCommand: ParsableCommand {
         commandName: "judge",
         abstract: "Judges a saved run again, without the backend.",
         discussion: """
-            The file comes from --save of 'assay verify', 'app' or 'explore'. Judging is a pure function of what was \
-            seen, so the verdicts are those of the run, unless the rules have changed since.
+            'assay verify', 'app' and 'explore' write the file with --save. Verdicts depend only \
+            on the recorded exchanges, so they equal those of the run unless the rules have \
+            changed since.
 
             Example:  assay verify --start 'node server.js' --save out/run.ndjson
                       assay judge out/run.ndjson --report html=out/report.html
             """
     )
 
-    @Argument(help: "The saved run.")
+    @Argument(help: "The file of the saved run.")
     var file: String
 
     @OptionGroup var reports: ReportOptions
@@ -37,10 +38,10 @@ struct JudgeCommand: ParsableCommand {
 }
 
 extension SavedRun {
-    /// The run that 'verify --save' wrote.
+    /// Reads a saved run from a file that `--save` has written.
     static func read(_ path: String) throws -> SavedRun {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "there is no saved run '\(path)'")
+            throw Failure(.usage, "the saved run '\(path)' does not exist")
         }
         do throws(SavedRun.ReadError) {
             return try SavedRun(

@@ -2,14 +2,16 @@ internal import Conformance
 internal import Foundation
 internal import Programs
 
-/// What failed in the last run, for `--rerun-failed`: a file beside the profile, of no use to anybody
-/// else.
+/// The failed cases of the last run, for `--rerun-failed`.
+///
+/// The list is kept in a file next to the profile, in a folder that version control ignores.
 struct LastRun {
     let seed: String
-    /// The cases that failed, by id.
+    /// The IDs of the failed cases.
     let failed: [String]
 
-    /// `.assay` beside the profile, or here.
+    /// Returns the folder `.assay` next to the profile, or in the current folder if there is no
+    /// profile.
     static func folder(_ profilePath: String?) -> String {
         let place = PathName(profilePath ?? "").folder
         return (place.isEmpty ? "" : place + "/") + ".assay"
@@ -17,13 +19,15 @@ struct LastRun {
 
     private static func path(_ folder: String) -> String { folder + "/last-run.json" }
 
-    /// - Throws: A failure where no run left anything, or what it left cannot be read.
+    /// Reads the list of failed cases of the last run from a folder.
+    ///
+    /// - Throws: A failure when no run has written the list, or when it cannot be parsed.
     static func read(_ folder: String) throws -> LastRun {
         let path = path(folder)
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(
                 .usage,
-                "no run here has left what failed ('\(path)'); run 'assay verify' first"
+                "no earlier run has written '\(path)'; run 'assay verify' first"
             )
         }
         let value = try? JSONValue(parsing: Array(data))
@@ -32,21 +36,22 @@ struct LastRun {
         else {
             throw Failure(
                 .unparsable,
-                "'\(path)' is not what a run of this version writes; remove it and run again"
+                "'\(path)' was not written by this version; remove it and run again"
             )
         }
         return LastRun(seed: seed, failed: failed.compactMap(\.string))
     }
 
-    /// Remembers what failed; where that is nothing and nothing is remembered, nothing is written.
+    /// Writes the list of failed cases after a run.
     ///
-    /// What failed before and was to be played again, and was not, has not passed.
+    /// A listed case that did not run again stays in the list. An empty list is written only to
+    /// replace an existing file.
     ///
     /// - Parameters:
-    ///   - report: The run.
-    ///   - earlier: What was to be played again; nil where the run chose otherwise.
-    ///   - folder: Where it is kept.
-    /// - Returns: Why it could not be; nil when it was.
+    ///   - report: The report of the run.
+    ///   - earlier: The list that the run repeated; nil without `--rerun-failed`.
+    ///   - folder: The folder of the file.
+    /// - Returns: The reason why the file could not be written; nil on success.
     static func remember(
         _ report: RunReport,
         after earlier: LastRun?,
@@ -54,8 +59,9 @@ struct LastRun {
     ) -> String? {
         let path = path(folder)
         var known = earlier?.failed
-        // A run says nothing of what it did not come to: one that was cut off of all that failed
-        // before, any other of what it listed and could not play.
+        // A case that did not run has not passed. Without `--rerun-failed`, all cases of the old
+        // list stay after a run that was cut off. After a complete run, a case of the old list
+        // stays if the run selected it but could not run it.
         let isCutOff = report.isInterrupted || report.isOutOfTime || !report.obstacles.isEmpty
         if known == nil, let before = try? read(folder).failed {
             let listed = Set(report.cases.map(\.contract.caseID))
@@ -79,7 +85,7 @@ struct LastRun {
             try OutputFile(path, .ownerOnly).write(value.prettyText + "\n")
             return nil
         } catch {
-            return "cannot remember what failed: \(error)"
+            return "cannot write the list of failed cases: \(error)"
         }
     }
 }

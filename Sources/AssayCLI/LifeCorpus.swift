@@ -4,37 +4,46 @@ internal import Exploration
 internal import Foundation
 internal import Programs
 
-/// The folder in which campaigns leave what is worth beginning with, for later ones and for others.
+/// The corpus of `assay explore`: a folder in which campaigns keep generated histories for later
+/// campaigns.
 ///
-/// `lives` holds one life a file, `phones` those of an app as the contracts that they are,
-/// `coverage.json` how often everything was played, `found` the contracts of what failed.
+/// The subfolder `histories` has one file for each customer history. The subfolder `phones` has the
+/// histories of an app as contracts, and `found` has the contracts of failures. The file
+/// `coverage.json` counts the tested situations.
 struct LifeCorpus: Sendable {
     let folder: String
 
-    /// What lay in it.
+    /// The contents of a corpus: generated histories, and counts of the situations that they
+    /// tested.
     struct Contents: Sendable {
         var lives: [Life] = []
         var phones: [PhoneLife] = []
         var coverage = LifeCoverage()
-        /// Files that another version wrote: they are left as they are.
+        /// The paths of files that another version of Assay wrote.
+        ///
+        /// They are not used, and stay unchanged.
         var strange: [String] = []
     }
 
-    private var livesFolder: String { folder + "/lives" }
+    private var livesFolder: String { folder + "/histories" }
     private var phonesFolder: String { folder + "/phones" }
     private var coveragePath: String { folder + "/coverage.json" }
-    /// Beside one that another version wrote, which is left as it is.
+    /// The path of the coverage file for this version of Assay, if another version wrote
+    /// `coverage.json`.
     private var ownCoveragePath: String { folder + "/coverage-\(LifeText.version).json" }
-    /// Where contracts of what failed are written.
+    /// The parent of the folder `found`, which has the contracts of failures.
     var foundFolder: String { folder }
 
-    /// Whether a campaign has left anything there.
+    /// Whether the folder is a corpus, which has a subfolder `histories`.
     var exists: Bool { FileManager.default.fileExists(atPath: livesFolder) }
 
     // MARK: Reading
 
-    /// - Returns: Its lives in the order of their names; nothing where there is no such folder yet.
-    /// - Throws: A failure where a file of this version cannot be read.
+    /// Reads the generated histories and the coverage counts of the corpus.
+    ///
+    /// - Returns: The contents, with histories in the order of their file names; empty when the
+    ///   folder does not exist.
+    /// - Throws: A failure when a file that this version of Assay wrote cannot be read.
     func contents() throws -> Contents {
         var contents = Contents()
         let names = (try? FileManager.default.contentsOfDirectory(atPath: livesFolder)) ?? []
@@ -80,23 +89,24 @@ struct LifeCorpus: Sendable {
         }
     }
 
-    /// Nil when another version wrote it.
+    /// Parses a file of coverage counts; returns nil when another version of Assay wrote the file.
     private func coverage(_ data: Data, _ path: String) throws -> LifeCoverage? {
         guard let value = try? JSONValue(parsing: Array(data)),
             let counts = value["counts"]?.object
-        else { throw Failure(.unparsable, "'\(path)' holds no counts; remove it") }
-        guard value["life"]?.int64 == Int64(LifeText.version) else { return nil }
+        else { throw Failure(.unparsable, "'\(path)' has no coverage counts; remove the file") }
+        guard value["history"]?.int64 == Int64(LifeText.version) else { return nil }
         var numbers: [String: Int] = [:]
         for member in counts.members {
             guard let count = member.value.int64, count > 0 else {
-                throw Failure(.unparsable, "'\(path)': '\(member.key)' is no count")
+                throw Failure(.unparsable, "'\(path)': the value of '\(member.key)' is not a count")
             }
             numbers[member.key] = Int(count)
         }
         return LifeCoverage(counts: numbers)
     }
 
-    /// Where this version writes its counts.
+    /// The path of the coverage file to write: `coverage.json`, unless another version of Assay
+    /// wrote that file.
     private var coverageTarget: String {
         guard let data = FileManager.default.contents(atPath: coveragePath),
             (try? coverage(data, coveragePath)) == nil
@@ -106,9 +116,10 @@ struct LifeCorpus: Sendable {
 
     // MARK: Writing
 
-    /// Checks that something can be written there, before a long run.
+    /// Creates the folder of the corpus, and checks before a long run that files can be written
+    /// there.
     ///
-    /// - Throws: A failure of usage that says why not.
+    /// - Throws: A usage failure with the reason.
     func prepare() throws {
         do {
             try FileManager.default.createDirectory(
@@ -125,7 +136,7 @@ struct LifeCorpus: Sendable {
         }
     }
 
-    /// Adds a history that is not there yet.
+    /// Adds a generated history to the corpus unless it is already there.
     func add(_ story: Story) throws {
         switch story {
         case .people(let life): try add(life)
@@ -133,13 +144,13 @@ struct LifeCorpus: Sendable {
         }
     }
 
-    /// Replaces the counts.
+    /// Replaces the coverage counts of the corpus.
     func write(_ coverage: LifeCoverage) throws {
         let counts = coverage.counts.sorted { $0.key < $1.key }.map {
             JSONObject.Member(key: $0.key, value: .integer(Int64($0.value)))
         }
         let value: JSONValue = [
-            "life": .integer(Int64(LifeText.version)),
+            "history": .integer(Int64(LifeText.version)),
             "counts": .object(JSONObject(members: counts)),
         ]
         try write(value.prettyText + "\n", to: coverageTarget)
@@ -155,8 +166,8 @@ struct LifeCorpus: Sendable {
         func text(_ id: String) -> String? {
             PhoneScript(life, id: id).map { ContractWriter.text($0.contract, id: id) }
         }
-        // A life that was drawn can happen.
-        guard let name = text("phones/life").map(Self.name), let text = text("phones/\(name)")
+        // A generated history can always be converted to a contract, so this never returns early.
+        guard let name = text("phones/history").map(Self.name), let text = text("phones/\(name)")
         else { return }
         let path = "\(phonesFolder)/\(name).yaml"
         guard !FileManager.default.fileExists(atPath: path) else { return }
@@ -167,10 +178,12 @@ struct LifeCorpus: Sendable {
         try write(text, to: path)
     }
 
-    /// Takes over the contracts of what others have found; a story has the same name wherever it was
-    /// found, and of two that tell it the shorter one stays.
+    /// Copies the contracts of failures from other corpora.
     ///
-    /// - Returns: How many there are.
+    /// The same failure has the same file name in every corpus. Of two files with that name, the
+    /// shorter one is kept.
+    ///
+    /// - Returns: The number of such contracts that this corpus then contains.
     func takeFound(from others: [LifeCorpus]) throws -> Int {
         var stories: [String: String] = [:]
         for folder in (others + [self]).map({ $0.folder + "/found" }) {
@@ -196,7 +209,9 @@ struct LifeCorpus: Sendable {
         try OutputFile(path).write(text)
     }
 
-    /// The same for the same life, wherever it was found.
+    /// Returns the file name of a history without its extension.
+    ///
+    /// The name depends only on the history's text.
     private static func name(_ text: String) -> String {
         var generator = SeededGenerator(seed: 0, text: text)
         let digits = String(generator.next(), radix: 16)

@@ -1,7 +1,7 @@
 internal import Conformance
 internal import Exploration
 
-/// What `--only` of `explore` leaves: some acts, some disturbances, or all of either.
+/// The operations and faults that `explore --only` selects; an empty set selects all.
 struct LifeSelection: Sendable {
     let acts: Set<Act.Kind>
     let disturbances: Set<Disturbance.Kind>
@@ -10,8 +10,11 @@ struct LifeSelection: Sendable {
     private static let disturbanceNames = Disturbance.Kind.allCases.map(\.rawValue)
     static let names = actNames + disturbanceNames
 
-    /// - Parameter texts: Names, several between commas, in the plural if people like.
-    /// - Throws: A failure of usage for a name that is none.
+    /// Parses the values of `--only`.
+    ///
+    /// - Parameter texts: Names of operations and faults, separated by commas; a plural such as
+    ///   `refunds` is accepted.
+    /// - Throws: A usage failure for an unknown name.
     init(_ texts: [String]) throws {
         var acts: Set<Act.Kind> = []
         var disturbances: Set<Disturbance.Kind> = []
@@ -21,25 +24,26 @@ struct LifeSelection: Sendable {
                 let near = Suggestion.nearest(to: text, among: Self.names)
                 throw Failure(
                     .usage,
-                    "--only '\(text)' is no act and no disturbance"
+                    "--only '\(text)' is neither an operation nor a fault"
                         + (near.map { "; did you mean '\($0)'?" } ?? "")
-                        + "\n       acts: " + Self.actNames.joined(separator: ", ")
-                        + "\n       disturbances: " + Self.disturbanceNames.joined(separator: ", ")
+                        + "\n       operations: " + Self.actNames.joined(separator: ", ")
+                        + "\n       faults: " + Self.disturbanceNames.joined(separator: ", ")
                 )
             }
-            // The app registers as an act of its own, and beside a delivery.
+            // `register` is the name of an operation and of a fault, which repeats a registration.
             if let act = Act.Kind(rawValue: name) { acts.insert(act) }
             if let kind = Disturbance.Kind(rawValue: name) { disturbances.insert(kind) }
         }
         guard texts.isEmpty || !acts.isEmpty || !disturbances.isEmpty else {
-            throw Failure(.usage, "--only '' names nothing")
+            throw Failure(.usage, "--only '' is empty; name an operation or a fault")
         }
         (self.acts, self.disturbances) = (acts, disturbances)
     }
 
-    /// Nothing is left out in silence.
+    /// Checks that the profile supports every selected operation and fault.
     ///
-    /// - Throws: A failure that says what the profile lacks for one of the names.
+    /// - Throws: A failure with the name of the operation or fault, and the feature that the
+    ///   backend lacks.
     func check(_ means: Means, _ profile: Profile) throws {
         let needs =
             acts.sorted { $0.rawValue < $1.rawValue }.map { ($0.rawValue, $0.needs) }

@@ -8,14 +8,14 @@ struct LintCommand: AsyncParsableCommand {
         commandName: "lint",
         abstract: "Checks contracts and profiles without a backend.",
         discussion: """
-            Without arguments it checks the shipped contracts and, when there is one, ./assay.yaml.
+            Without arguments, checks the shipped contracts and ./assay.yaml if it exists.
 
             Example:  assay lint my-contracts/ assay.yaml
                       assay lint --schema contract > contract.schema.json
             """
     )
 
-    @Option(name: .long, help: "Print the JSON Schema of 'contract' or 'profile' and stop.")
+    @Option(name: .long, help: "Print the JSON Schema of 'contract' or 'profile', and exit.")
     var schema: String?
 
     @Argument(help: "Contract files, folders of contracts, and profiles.")
@@ -25,7 +25,7 @@ struct LintCommand: AsyncParsableCommand {
         if let schema {
             guard let language = Language(rawValue: schema) else {
                 let known = Language.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Failure(.usage, "--schema '\(schema)' is none of \(known)")
+                throw Failure(.usage, "--schema '\(schema)' is not one of \(known)")
             }
             Terminal.document(language.schema)
             return
@@ -58,7 +58,7 @@ struct LintCommand: AsyncParsableCommand {
                 if library.files.isEmpty {
                     throw ContractErrors([
                         ContractError(
-                            .unreadable("there is no .yaml file in '\(path)'"),
+                            .unreadable("'\(path)' contains no .yaml file"),
                             at: SourceLocation(path: path, line: 1, column: 1)
                         )
                     ])
@@ -71,13 +71,18 @@ struct LintCommand: AsyncParsableCommand {
         }
         for error in errors { Terminal.output("\(error)\n\n") }
         Terminal.output(
-            "\(contractCount) contracts, \(profileCount) profiles: "
-                + (errors.isEmpty ? "no errors\n" : "\(errors.count) errors\n")
+            "\(contractCount) contract\(contractCount == 1 ? "" : "s"), "
+                + "\(profileCount) profile\(profileCount == 1 ? "" : "s"): "
+                + (errors.isEmpty
+                    ? "no errors\n" : "\(errors.count) error\(errors.count == 1 ? "" : "s")\n")
         )
         if !errors.isEmpty { throw ExitCode(ExitStatus.unparsable.rawValue) }
     }
 
-    /// The text of a file that is a profile: its first key says so.
+    /// Returns the text of the file at a path if the file is a profile; nil for a folder and for a
+    /// contract.
+    ///
+    /// A file without a line `contract:` is a profile.
     private func profileText(at path: String) -> String? {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),

@@ -15,7 +15,7 @@ struct ListCommand: AsyncParsableCommand {
 
     @OptionGroup var options: SelectionOptions
 
-    @Flag(name: .long, help: "As JSON, one object for each case.")
+    @Flag(name: .long, help: "Print JSON with one object for each case.")
     var json = false
 
     @Argument(help: "Contract files or folders to list instead of the shipped ones.")
@@ -48,11 +48,14 @@ struct ListCommand: AsyncParsableCommand {
                 if !contract.variant.isEmpty { text += "        \(contract.variant)\n" }
             }
             let count = Set(contracts.map(\.id)).count
-            Terminal.output(text + "\(count) contracts, \(contracts.count) cases\n")
+            Terminal.output(
+                text + "\(count) contract\(count == 1 ? "" : "s"), "
+                    + "\(contracts.count) case\(contracts.count == 1 ? "" : "s")\n"
+            )
         }
         if let error = library.errors.first {
             Terminal.error("\(error)\n")
-            throw Failure(.unparsable, "\(library.errors.count) errors in contract files")
+            throw Failure(.unparsable, "errors in contract files: \(library.errors.count)")
         }
     }
 }

@@ -1,10 +1,10 @@
-/// `NAME=HOST:PORT`, as `--listen` takes it.
+/// A value of `--listen`: the name of a server and its address, such as `onesignal=127.0.0.1:9320`.
 struct ListenAddress {
     let name: String
     let host: String
     let port: Int
 
-    /// An address without a name.
+    /// Parses an address without a name: `HOST:PORT`.
     init(bare text: String) throws {
         guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
             let port = UInt16(text[text.index(after: colon)...])
@@ -16,7 +16,8 @@ struct ListenAddress {
         self.port = Int(port)
     }
 
-    /// Reads the flags, or `ASSAY_LISTEN` when there are none.
+    /// Parses the values of `--listen`, or of the variable `ASSAY_LISTEN` when the flag is not
+    /// given.
     static func all(_ flags: [String], names: [String]) throws -> [ListenAddress] {
         let name = flags.isEmpty ? Setting.listen.variable : Setting.listen.name
         return try Setting.listen.texts(flags).map {
@@ -42,7 +43,8 @@ struct ListenAddress {
         self.port = Int(port)
     }
 
-    /// An address of IPv6 stands between brackets where a port follows it (RFC 3986, section 3.2.2).
+    /// Returns the host without the brackets that enclose an IPv6 address (RFC 3986, section
+    /// 3.2.2).
     private static func bare(_ host: Substring) -> String {
         host.hasPrefix("[") && host.hasSuffix("]")
             ? String(host.dropFirst().dropLast()) : String(host)

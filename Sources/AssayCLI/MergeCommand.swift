@@ -8,27 +8,27 @@ internal import Reports
 struct MergeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
-        abstract: "Joins the saved runs of all shards into the report of one run.",
+        abstract: "Merges the saved runs of all shards into one report.",
         discussion: """
-            Each shard is a run of 'verify' or 'explore' with --shard I/N and --save. All parts must \
-            be there, once, and of one suite; the joined report of a suite equals that of the run \
-            that was not cut, but for times.
+            Each shard is a run of 'verify' or 'explore' with --shard I/N and --save. Give all \
+            shards of one suite exactly once. Except for times, the merged report of a suite \
+            equals the report of a run without shards.
 
             Example:  assay verify --shard 1/2 --save out/1.ndjson --target http://127.0.0.1:8080
                       assay verify --shard 2/2 --save out/2.ndjson --target http://127.0.0.1:8080
                       assay merge out/1.ndjson out/2.ndjson --report json=out/report.json
-                      assay merge out    (every *.ndjson of a folder)
-                      assay merge --corpus lives out/1 out/2    (what 'assay explore' has left)
+                      assay merge out    (every *.ndjson file in the folder)
+                      assay merge --corpus corpus out/1 out/2    (corpora of 'explore')
             """
     )
 
-    @Argument(help: "The saved runs of all shards, or folders of them; with --corpus, corpora.")
+    @Argument(help: "The saved runs of all shards, or their folders; with --corpus, the corpora.")
     var paths: [String]
 
     @Option(
         name: .long,
         help:
-            "Join corpora of 'assay explore' into this folder: lives, coverage and what was found.",
+            "Merge corpora of 'assay explore' into this folder: histories, coverage and failures.",
         completion: .directory
     )
     var corpus: String?
@@ -44,7 +44,7 @@ struct MergeCommand: ParsableCommand {
         let known = try reports.knownFailures(or: runs.first?.head.profile.knownFailingPath)
         let parts = runs.map { $0.judged(knownFailures: known) }
         guard var joined = RunReport.joined(parts) else {
-            throw Failure(.usage, "there is nothing to join")
+            throw Failure(.usage, "there is no run to merge")
         }
         if joined.suite == Campaign.suite { joined.cases = Campaign.joined(parts.map(\.cases)) }
         written.show(
@@ -54,14 +54,15 @@ struct MergeCommand: ParsableCommand {
         throw ExitCode(joined.exitCode)
     }
 
-    /// Joins corpora; the folder itself may be one of them.
+    /// Merges corpora (folders of generated histories) into one folder, which may be one of the
+    /// corpora.
     private func join(into target: LifeCorpus) throws {
         let sources = paths.map(LifeCorpus.init)
         if let missing = sources.first(where: { !$0.exists }) {
             throw Failure(
                 .usage,
-                "'\(missing.folder)' is no corpus: it has no folder 'lives'; 'assay explore --corpus' "
-                    + "makes one"
+                "'\(missing.folder)' is not a corpus: it has no folder 'histories'; "
+                    + "'assay explore --corpus' creates one"
             )
         }
         let contents = try sources.map { try $0.contents() }
@@ -87,19 +88,19 @@ struct MergeCommand: ParsableCommand {
         let strange = contents.flatMap(\.strange)
         if let first = strange.first {
             Terminal.error(
-                "assay: \(strange.count) lives of another version were left where they are, such as "
-                    + "'\(first)'\n"
+                "assay: skipped \(strange.count) corpus file\(strange.count == 1 ? "" : "s") of "
+                    + "another version, such as '\(first)'\n"
             )
         }
         let joined = try target.contents()
         let count = joined.lives.count + joined.phones.count
         Terminal.output(
-            "\(target.folder): \(count) lives, \(coverage.counts.count) different things played, "
-                + "\(foundCount) contracts of what was found\n"
+            "\(target.folder): \(count) histories, \(coverage.counts.count) features covered, "
+                + "contracts of failures: \(foundCount)\n"
         )
     }
 
-    /// The file, or the saved runs of a folder in the order of their names.
+    /// Returns the path itself if it is a file, or the saved runs of a folder, sorted by name.
     private static func files(at path: String) throws -> [String] {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
@@ -108,33 +109,38 @@ struct MergeCommand: ParsableCommand {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         let found = names.filter { $0.hasSuffix(".ndjson") }.sorted().map { "\(path)/\($0)" }
         guard found.isEmpty else { return found }
-        throw Failure(.usage, "'\(path)' holds no saved run, no *.ndjson")
+        throw Failure(.usage, "'\(path)' contains no saved run (*.ndjson)")
     }
 
-    /// A part that is missing must not look like a part that passed.
+    /// Checks that every shard of one suite is given exactly once.
+    ///
+    /// A missing shard must not count as passed.
     private func check(_ runs: [SavedRun], _ files: [String]) throws {
-        guard let first = runs.first else { throw Failure(.usage, "name the saved runs") }
+        guard let first = runs.first else { throw Failure(.usage, "give the saved runs to merge") }
         if let other = runs.firstIndex(where: { $0.head.suite != first.head.suite }) {
-            throw Failure(.usage, "'\(files[other])' is of another suite than '\(files[0])'")
+            throw Failure(
+                .usage,
+                "'\(files[other])' and '\(files[0])' are runs of different suites"
+            )
         }
         var seen: Set<Int> = []
         var count: Int?
         for (path, run) in zip(files, runs) {
             guard let shard = run.head.shard.flatMap(Shard.init) else {
-                throw Failure(.usage, "'\(path)' is no part of a run; it was not made with --shard")
+                throw Failure(.usage, "'\(path)' is not a shard: its run had no --shard")
             }
             guard count == nil || count == shard.count else {
-                throw Failure(.usage, "'\(path)' is part \(shard), the others are of \(count ?? 0)")
+                throw Failure(.usage, "'\(path)' is shard \(shard); others are of \(count ?? 0)")
             }
             count = shard.count
             guard seen.insert(shard.index).inserted else {
-                throw Failure(.usage, "part \(shard) is there twice, again in '\(path)'")
+                throw Failure(.usage, "shard \(shard) is given twice; the second file is '\(path)'")
             }
         }
         let missing = (1...(count ?? 1)).filter { !seen.contains($0) }
         guard missing.isEmpty else {
             let list = missing.map { "\($0)/\(count ?? 1)" }.joined(separator: ", ")
-            throw Failure(.usage, "shard \(list) is missing")
+            throw Failure(.usage, "missing shards: \(list)")
         }
     }
 }

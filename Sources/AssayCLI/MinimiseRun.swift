@@ -6,18 +6,20 @@ internal import Recording
 internal import Replay
 internal import Programs
 
-/// The backends that a golden contract is minimised against, all of them running.
+/// The running backends against which a golden contract is minimized.
 struct MinimiseRun: Sendable {
-    /// The backend that was recorded, then those on which the contract must not pass.
+    /// The sessions of the recorded backend, and then of the backends that must fail the contract.
     private let sessions: [ReplaySession]
     private let work: WorkFolder
-    /// How each backend was started.
+    /// The start commands of the backends: the recorded backend first, as in `sessions`.
     private let commands: [String]
 
+    /// Starts the recorded backend and the backends that must fail the contract.
+    ///
     /// - Parameters:
-    ///   - profile: How to start and reach the backend.
-    ///   - others: Commands that start backends which the contract tells from it.
-    /// - Throws: When one of them does not get ready.
+    ///   - profile: The profile of the recorded backend.
+    ///   - others: The start commands of the backends that must fail the contract.
+    /// - Throws: A failure when a backend does not become ready.
     init(_ profile: Profile, others: [String]) async throws {
         work = try WorkFolder.made()
         let folder = work.path
@@ -47,7 +49,9 @@ struct MinimiseRun: Sendable {
         work.remove()
     }
 
-    /// The verdict on each backend, the recorded one first; it ends with the first that is not wanted.
+    /// Runs a contract on the backends, the recorded one first.
+    ///
+    /// - Returns: The verdicts on the backends, up to the first verdict that differs from `wanted`.
     private func verdicts(of contract: Contract, wanted: [Verdict]? = nil) async -> [Verdict] {
         var verdicts: [Verdict] = []
         for session in sessions {
@@ -68,10 +72,13 @@ struct MinimiseRun: Sendable {
         return verdicts
     }
 
-    /// The smallest contract that is judged alike everywhere.
+    /// Removes parts of a contract as long as its verdict stays the same on every backend.
     ///
-    /// - Throws: When the whole one tells nothing, or somebody interrupts; what was found by then is
-    ///   kept in the file of the state.
+    /// - Returns: The smallest contract that was found, and the number of removed parts.
+    ///
+    /// - Throws: A failure when the complete contract fails on the recorded backend or passes on
+    ///   every other backend, or after an interruption. The file at `statePath` keeps the results
+    ///   before an interruption.
     func minimised(
         _ contract: Contract,
         jobs: Int,
@@ -83,21 +90,23 @@ struct MinimiseRun: Sendable {
         guard wanted.first == .passed else {
             throw Failure(
                 .failures,
-                "'\(contract.id)' does not pass on the backend as it is; see 'assay verify'"
+                "'\(contract.id)' does not pass on the recorded backend; "
+                    + "to see why, run it with 'assay verify'"
             )
         }
         let told = wanted.dropFirst().count { $0 == .failed }
         guard told > 0 else {
             throw Failure(
                 .failures,
-                "none of --against is found out by '\(contract.id)', so nothing says what it is for"
+                "'\(contract.id)' fails on no --against backend; "
+                    + "give a backend with a defect that it detects"
             )
         }
         let text = ContractWriter.text(contract, id: contract.id)
         let state = MinimiseState(path: statePath, search: commands + [text])
         if state.count > 0 {
             Terminal.error(
-                "\(contract.id): \(state.count) answers of an earlier search are known\n"
+                "\(contract.id): continuing an earlier search; contracts tried before: \(state.count)\n"
             )
         }
         let progress = MinimiseProgress(contract.id)
@@ -105,7 +114,7 @@ struct MinimiseRun: Sendable {
             await Minimiser.minimised(contract, jobs: jobs, report: progress.report) { candidate in
                 if let answer = state.answer(of: candidate) { return answer }
                 let keeps = await verdicts(of: candidate, wanted: wanted) == wanted
-                // What was cut short is no answer.
+                // A canceled run has no verdict.
                 guard !Task.isCancelled else { return false }
                 state.remember(candidate, keeps: keeps)
                 return keeps
@@ -113,14 +122,15 @@ struct MinimiseRun: Sendable {
         }
         progress.end()
         if interruption.isRaised {
-            throw Failure(.interrupted, "interrupted; the same command goes on where it was")
+            throw Failure(.interrupted, "interrupted; repeat the command to continue")
         }
         state.end()
         return result
     }
 }
 
-/// A line about the search: rewritten on a terminal, now and then elsewhere.
+/// Prints the progress of the search for a smaller contract: on a terminal one line that is
+/// updated, else a line for every 50 contracts that were tried.
 private final class MinimiseProgress: Sendable {
     private let id: String
     private let isLive = Terminal.isInteractive(2)
@@ -137,7 +147,7 @@ private final class MinimiseProgress: Sendable {
         guard isDue else { return }
         let text =
             "\(id): \(progress.removedCount) of \(progress.partCount) parts removed, "
-            + "\(progress.askedCount) candidates played"
+            + "\(progress.askedCount) smaller contracts tried"
         Terminal.error((isLive ? "\r\u{1b}[K" : "") + text + (isLive ? "" : "\n"))
     }
 

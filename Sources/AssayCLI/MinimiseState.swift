@@ -5,18 +5,22 @@ internal import Foundation
 internal import Programs
 internal import Providers
 
-/// What a search for a smaller contract was told so far, in a file, so that one that was interrupted
-/// goes on where it was.
+/// The results of a search for a smaller contract, in a file, so that an interrupted search can
+/// continue.
 ///
-/// The first line says for which contract and which backends; another search begins anew. What
-/// cannot be written costs nothing but time.
+/// The first line of the file identifies the contract and the backends. A search with another
+/// contract or other backends starts without results. If the file cannot be written, a repeated
+/// search only takes longer.
 final class MinimiseState: Sendable {
     private let file: OutputFile
     private let known: Locked<[String: Bool]>
 
+    /// Reads the results of an earlier search, if the file has any.
+    ///
     /// - Parameters:
-    ///   - path: Where the file is, or will be.
-    ///   - search: What the answers depend on: the whole contract and the commands.
+    ///   - path: The path of the file.
+    ///   - search: The strings that identify the search: the complete contract and the start
+    ///     commands.
     init(path: String, search: [String]) {
         file = OutputFile(path, .ownerOnly)
         let header = JSONValue.object([
@@ -27,7 +31,7 @@ final class MinimiseState: Sendable {
         let isSame = lines.first.map { $0 == header.text } ?? false
         lines = isSame ? Array(lines.dropFirst()) : []
         var found: [String: Bool] = [:]
-        // The last line may have been cut.
+        // The last line may be incomplete after a kill; it is then ignored.
         for line in lines {
             guard let value = try? JSONValue(parsing: Array(line.utf8)),
                 let digest = value["candidate"]?.string, let keeps = value["keeps"]?.bool
@@ -39,10 +43,11 @@ final class MinimiseState: Sendable {
         try? file.write(header.text + "\n")
     }
 
-    /// How many answers were there when the search began.
+    /// The number of smaller contracts whose result is known.
     var count: Int { known.withLock { $0.count } }
 
-    /// What was found of a contract; nil when nobody asked.
+    /// Returns whether a smaller contract has the verdicts of the complete contract; nil when it
+    /// was not tried.
     func answer(of contract: Contract) -> Bool? {
         known.withLock { $0[Self.digest(of: contract)] }
     }
@@ -56,7 +61,7 @@ final class MinimiseState: Sendable {
         }
     }
 
-    /// The search is over.
+    /// Removes the file of results at the end of the search.
     func end() { try? FileManager.default.removeItem(atPath: file.path) }
 
     private static func digest(of contract: Contract) -> String {

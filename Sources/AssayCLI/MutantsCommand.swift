@@ -11,45 +11,49 @@ struct MutantsCommand: AsyncParsableCommand {
         commandName: "mutants",
         abstract: "Runs the suite against every defect of the reference backend and app.",
         discussion: """
-            A defect is caught when a case fails, void when even the smoke case does, and missed \
-            otherwise. Each runs against the contracts of the clauses it was made for, or with \
-            --whole against all. What did not show itself beside others is tried once more \
-            alone. The exit code is 0 when all are caught and every contract can fail.
+            A defect is 'caught' when a case fails, and 'missed' when no case fails. It is 'void' \
+            when even the test of basic operation (the smoke case) fails. Each defect runs \
+            against the contracts of its clauses, or with --whole against all contracts. A \
+            defect that is not caught is tried once more while nothing else runs. The exit code \
+            is 0 when all defects are caught and each contract detects at least one of them.
 
             Example:  assay mutants
                       assay mutants --defect no-dedupe --defect paywall-ungated
             """
     )
 
-    @Option(name: .long, help: "Only these defects.")
+    @Option(name: .long, help: "Run only this defect; repeatable.")
     var defect: [String] = []
 
     @OptionGroup var selection: SelectionOptions
 
     @Option(
         name: .long,
-        help: "How many defects are tried at once (default: eight for each processor)."
+        help: "The number of defects that are tried at once (default: 8 per processor)."
     )
     var jobs: Int?
 
     @Flag(name: .long, help: "Run every contract against every defect; takes much longer.")
     var whole = false
 
-    @Option(name: .long, help: "Any text; the same seed runs the same cases the same way.")
+    @Option(name: .long, help: "Any string; the same seed repeats the same run.")
     var seed = "mutants"
 
-    /// The contracts that every defect but a useless one leaves alone.
+    /// The ID of the contract that tests the basic operation of a backend.
+    ///
+    /// A defect that fails this contract counts as void.
     static let smoke = "revenuecat/smoke/first-purchase"
+    /// The ID of the contract that tests the basic operation of an app.
     static let appSmoke = "app/smoke/starts"
 
     /// A defect of the reference backend, or of the built-in app.
     private enum Mutant: Sendable {
         case backend(Defect)
         case app(ClientDefect)
-        /// Of the app with accounts, before a correct backend.
+        /// A defect of the simulated app with user accounts. The app runs with a correct backend.
         case accounts(AccountApp.Defect)
 
-        /// Of the built-in app, before a correct backend and with everybody else.
+        /// A defect of the built-in app. The app runs with a correct backend and all fakes.
         case live(ClientDefect)
 
         static let all =
@@ -96,7 +100,9 @@ struct MutantsCommand: AsyncParsableCommand {
         let defect: Mutant
         let seconds: Double
         let caught: [String]
-        /// The failed cases as they stand in their files; a search is one, whatever it tried.
+        /// The IDs of the failed cases and of their contracts.
+        ///
+        /// The cases of a search count by the ID of its contract.
         let failed: Set<String>
         let isVoid: Bool
         let note: String?
@@ -135,7 +141,7 @@ struct MutantsCommand: AsyncParsableCommand {
         let selected = try library.chosen(chosen)
         let contracts = selected + (try library.chosen(others))
         let mutants = try mutants()
-        // First those that are over last whatever the machine can do: they wait for what never comes.
+        // The slowest trials start first: on any machine, they wait for effects that never happen.
         let trials = mutants.map { mutant in
             Trial(mutant, contracts.filter { concerns(mutant, $0) })
         }.sorted { $0.waitCount > $1.waitCount }
@@ -147,7 +153,7 @@ struct MutantsCommand: AsyncParsableCommand {
         }
         if !proof.isComplete, !interruption.isRaised {
             let again = proof.secondChances(trials)
-            if !again.isEmpty { Terminal.output("\nonce more, one at a time:\n") }
+            if !again.isEmpty { Terminal.output("\nrepeating failed trials one at a time:\n") }
             proof.add(
                 try await interruption.run {
                     await Self.outcomes(of: again, seed, 1, isAgain: true, interruption)
@@ -160,13 +166,13 @@ struct MutantsCommand: AsyncParsableCommand {
         if !proof.isComplete { throw ExitCode(ExitStatus.failures.rawValue) }
     }
 
-    /// Whether a contract has a say in whether the defect is caught.
+    /// Returns whether a contract has to run against a defect.
     private func concerns(_ mutant: Mutant, _ contract: Contract) -> Bool {
         mutant.concerns(contract)
             && (whole || contract.id == mutant.smoke || mutant.clauses.contains(contract.clause))
     }
 
-    /// A defect, and the contracts that it is tried against.
+    /// A defect, and the contracts that run against it.
     private struct Trial: Sendable {
         let mutant: Mutant
         let contracts: [Contract]
@@ -176,8 +182,10 @@ struct MutantsCommand: AsyncParsableCommand {
             self.contracts = contracts
         }
 
-        /// How much of them is waiting, in cases that stop the backend or make it try again; one whose
-        /// calls hang is as many of them.
+        /// An estimate of the time that the contracts spend waiting.
+        ///
+        /// A case that restarts the backend or has a fault counts 1, a long case 5, and a case with
+        /// hanging calls 10.
         var waitCount: Int {
             contracts.map { contract in
                 let plan = CasePlan(contract)
@@ -212,12 +220,13 @@ struct MutantsCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the outcomes say about defects and contracts.
+    /// The evaluation of the outcomes: missed and void defects, and contracts that detect no
+    /// defect.
     private struct Proof {
         private var outcomes: [Outcome]
-        /// The contracts and the cases that some defect has failed.
+        /// The contracts and cases that detect at least one defect.
         private var proven: Set<String>
-        /// The contracts of which every defect that could fail them has had its turn.
+        /// The contracts for which every defect that they may detect was tried.
         private let provable: [Contract]
 
         init(_ outcomes: [Outcome], _ mutants: [Mutant], _ selected: [Contract]) {
@@ -234,8 +243,10 @@ struct MutantsCommand: AsyncParsableCommand {
         private var missed: [Outcome] { outcomes.filter { $0.caught.isEmpty && !$0.isVoid } }
         private var void: [Outcome] { outcomes.filter(\.isVoid) }
 
-        /// What is tried again where nobody plays beside: races are among the defects, and on a busy
-        /// machine one may not show itself.
+        /// Returns the trials to repeat one at a time: defects that were not caught, and contracts
+        /// that detected no defect.
+        ///
+        /// Some defects are race conditions, which may stay hidden on a busy machine.
         func secondChances(_ trials: [Trial]) -> [Trial] {
             let open = Set((missed + void).map(\.defect.name))
             let unproven = Set(unproven)
@@ -246,7 +257,7 @@ struct MutantsCommand: AsyncParsableCommand {
             }
         }
 
-        /// Takes what came of the second chances.
+        /// Adds the outcomes of the repeated trials, in which more defects may be caught.
         mutating func add(_ later: [Outcome]) {
             for outcome in later where !outcome.isInterrupted {
                 proven.formUnion(outcome.failed)
@@ -279,16 +290,20 @@ struct MutantsCommand: AsyncParsableCommand {
 
         func showContracts() {
             guard !provable.isEmpty else { return }
-            for id in unproven { Terminal.output("  unproven: no defect fails \(id)\n") }
+            for id in unproven { Terminal.output("  unproven: \(id) detects no defect\n") }
             let cases = Set(provable.map(MutantsCommand.provenBy))
             Terminal.output(
-                "\(cases.intersection(proven).count) of \(cases.count) cases fail by themselves\n"
+                "\(cases.intersection(proven).count) of \(cases.count) cases detect a defect\n"
             )
-            if unproven.isEmpty { Terminal.output("every contract is proven by a defect\n") }
+            if unproven.isEmpty { Terminal.output("every contract detects a defect\n") }
         }
     }
 
-    /// What has to fail once for a case: the case itself, or for a search any of the runs it makes.
+    /// Returns the ID that must be among the failures, so that a case counts as proven to detect a
+    /// defect.
+    ///
+    /// The result is the ID of the case. For a search, which generates its cases, it is the ID of
+    /// the contract, because any case of the search counts.
     fileprivate static func provenBy(_ contract: Contract) -> String {
         contract.search == nil ? contract.caseID : contract.id
     }
@@ -300,7 +315,7 @@ struct MutantsCommand: AsyncParsableCommand {
                 let near = Suggestion.nearest(to: name, among: Mutant.all.map(\.name))
                 throw Failure(
                     .usage,
-                    "there is no defect '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? "")
+                    "unknown defect '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? "")
                 )
             }
             return mutant
@@ -334,8 +349,8 @@ struct MutantsCommand: AsyncParsableCommand {
                 style: defects.first?.style ?? .body,
                 setsClock: contracts.contains { $0.allNeeds.contains(.clock) }
             )
-            // The reference backend tries again within a second, and what never comes must be
-            // waited for in every failing case.
+            // The reference backend retries within a second. Every failing case waits for the
+            // complete settle timeout, so the timeout is short.
             profile.patience = .seconds(5)
             var run = SuiteRun(
                 profile: profile,
@@ -345,9 +360,10 @@ struct MutantsCommand: AsyncParsableCommand {
                 seed: seed,
                 jobs: 8
             )
-            // A defect that breaks every case is to be told by the case that is about it.
+            // The check before the first case is off, because it would stop the run for a defect
+            // that breaks every case.
             run.looksFirst = false
-            // Their backends wait far more than they work.
+            // These backends wait for most of the time, so that several can run at once.
             run.backendCountMax = 5
             run.tellsRaces = false
             run.appDefects = appDefects
@@ -372,7 +388,7 @@ struct MutantsCommand: AsyncParsableCommand {
         let time = String(Int(outcome.seconds.rounded()))
         Terminal.output(
             "\(verdict)  \(name)\(padding)\(outcome.defect.clauses.joined(separator: " "))  by "
-                + "\(outcome.caught.count) cases, \(time) s\n"
+                + "\(outcome.caught.count) case\(outcome.caught.count == 1 ? "" : "s"), \(time) s\n"
         )
         for line in outcome.caught.prefix(2) { Terminal.output("          \(line.prefix(88))\n") }
         if let note = outcome.note { Terminal.output("          \(note)\n") }

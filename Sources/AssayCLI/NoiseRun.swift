@@ -5,19 +5,21 @@ internal import Recording
 internal import Replay
 internal import Programs
 
-/// Plays drafts on the backend that they were recorded from, until what differs by itself is masked.
+/// Runs draft golden contracts on the recorded backend, and masks the values that change from run
+/// to run.
 ///
-/// A backend that Assay starts is played on three times a round: twice in a row, alone and then side
-/// by side, so that counters move; and once more from a fresh start, so that what a start sets anew
-/// shows. One that is running already is played on three times.
+/// Every round runs the drafts three times: first one at a time, and then in parallel, so that
+/// counters differ. Before the third time, a backend that Assay started is restarted, so that
+/// values from its start differ. A backend that was already running is not restarted.
 struct NoiseRun: Sendable {
-    /// A draft once it was played.
+    /// A draft contract and the results of its runs.
     struct Outcome: Sendable {
         var contract: Contract
         var masks: [NoiseLesson.Mask] = []
-        /// What the backend does otherwise than it was recorded; nothing when the golden is green.
+        /// The differences between the recording and the backend's behavior; empty when the draft
+        /// passes.
         var contradictions: [String] = []
-        /// Why it could not be played; nil when it was.
+        /// The reason why the draft did not run; nil when it ran.
         var reason: String?
 
         fileprivate mutating func learn(_ mask: NoiseLesson.Mask) {
@@ -30,12 +32,12 @@ struct NoiseRun: Sendable {
             }
         }
 
-        /// What was masked, a line for each place, none wider than a terminal.
+        /// The lines that describe the masked values, short enough for a terminal.
         var maskLines: [String] {
             masks.map { mask in
                 let (was, seen) = (Self.short(mask.recorded), Self.short(mask.seen))
-                let now = mask.matcher.map { Self.short($0, 40) } ?? "not looked for"
-                return "  \(mask.place)\n    \(was), then \(seen): \(now)"
+                let now = mask.matcher.map { Self.short($0, 40) } ?? "not compared"
+                return "  \(mask.place)\n    recorded \(was), then \(seen); in the contract: \(now)"
             }
         }
 
@@ -44,9 +46,12 @@ struct NoiseRun: Sendable {
         }
     }
 
-    /// Each can only unveil what an earlier difference hid.
+    /// The largest number of rounds.
+    ///
+    /// A later round only finds changing values that an earlier difference hid.
     private static let roundMax = 6
-    /// So often is a place looked at that differs from the recording and not from itself.
+    /// The largest number of runs of a draft with a value that differs from the recording but is
+    /// equal in all runs so far.
     private static let playMax = 6
     private static let jobs = 8
 
@@ -54,9 +59,13 @@ struct NoiseRun: Sendable {
     let addresses: [Exchange.Party: ReplaySession.Address]
     let interruption: Interruption
 
-    /// Plays the drafts until each is green, or contradicted; `tell` says on the way what is done.
+    /// Runs draft contracts until each one passes or contradicts its recording.
     ///
-    /// - Throws: When the backend does not get ready, or somebody interrupts.
+    /// - Parameters:
+    ///   - drafts: The draft contracts.
+    ///   - tell: A function that prints progress.
+    /// - Returns: The outcomes, in the order of the drafts.
+    /// - Throws: A failure when the backend does not become ready, or after an interruption.
     func outcomes(
         of drafts: [Contract],
         tell: @escaping @Sendable (String) -> Void
@@ -67,8 +76,8 @@ struct NoiseRun: Sendable {
         while !open.isEmpty {
             round += 1
             tell(
-                "round \(round): \(open.count) \(open.count == 1 ? "golden" : "goldens") played on "
-                    + "the backend that was recorded\n"
+                "round \(round): running \(open.count) golden "
+                    + "contract\(open.count == 1 ? "" : "s") on the recorded backend\n"
             )
             let lessons = try await lessons(of: open.map { outcomes[$0].contract })
             open = open.filter { index in
@@ -87,7 +96,7 @@ struct NoiseRun: Sendable {
                     masks.isEmpty
                     ? lesson.noise.contradictions
                     : masks.map {
-                        "\($0.place): it still comes out otherwise after \(round) rounds"
+                        "\($0.place): the value still changes after \(round) rounds"
                     }
                 if outcomes[index].contradictions.isEmpty {
                     outcomes[index].contradictions = lesson.failures
@@ -98,7 +107,7 @@ struct NoiseRun: Sendable {
         return outcomes
     }
 
-    // MARK: Plays
+    // MARK: Runs
 
     private struct Lesson {
         var noise: NoiseLesson
@@ -119,17 +128,17 @@ struct NoiseRun: Sendable {
                 switch result.verdict {
                 case .passed: break
                 case .notRun:
-                    lessons[result.contract.id]?.reason = result.note ?? "it was not played"
+                    lessons[result.contract.id]?.reason = result.note ?? "the case did not run"
                 case .failed, .inconclusive, .knownFailure, .unexpectedPass:
                     let texts = result.findings.map {
-                        "\($0.code.rawValue): \($0.expected) was recorded, \($0.actual) comes"
+                        "\($0.code.rawValue): recorded \($0.expected), now \($0.actual)"
                     }
                     for text in texts
                     where lessons[result.contract.id]?.failures.contains(text) == false {
                         lessons[result.contract.id]?.failures.append(text)
                     }
                     if texts.isEmpty {
-                        lessons[result.contract.id]?.failures.append(result.note ?? "it is no pass")
+                        lessons[result.contract.id]?.failures.append(result.note ?? "did not pass")
                     }
                 }
             }
@@ -170,7 +179,8 @@ struct NoiseRun: Sendable {
         return results
     }
 
-    /// A backend with fresh state while the body runs, or the one that is running already.
+    /// Runs the body with the fakes and a freshly started backend, or with the backend that is
+    /// already running.
     private func session(_ body: (ReplaySession) async throws -> Void) async throws {
         let work = try WorkFolder.made()
         defer { work.remove() }
@@ -188,9 +198,9 @@ struct NoiseRun: Sendable {
 }
 
 extension ReplaySession {
-    /// The session in a folder that is made for it.
+    /// Starts the fakes and opens a backend, which keeps its data in a new subfolder of the folder.
     ///
-    /// - Throws: `Failure` when the backend does not get ready.
+    /// - Throws: A `Failure` when the backend does not become ready.
     static func opened(
         _ profile: Profile,
         addresses: [Exchange.Party: Address] = [:],

@@ -1,7 +1,7 @@
 internal import Exploration
 internal import Replay
 
-/// What a campaign has played on a phone, for people.
+/// The coverage of an `assay explore --app` campaign as text.
 struct PhoneCoverageText {
     private let outcome: Campaign.Outcome
     private let columns = TextColumns()
@@ -10,30 +10,32 @@ struct PhoneCoverageText {
         self.outcome = outcome
     }
 
-    /// A few lines: how much was played, and which promises no life could be asked for.
+    /// A short summary: the tested steps of the phone, and the clauses that no generated history
+    /// tested.
     var summary: String {
         columns.text(
             columns.line(
                 "coverage",
-                "\(outcome.coverage.phoneStates.count) states of a phone · "
-                    + "\(outcome.coverage.phoneCount) things that happened in them or behind another"
+                "\(outcome.coverage.phoneStates.count) pairs of phone state and previous step · "
+                    + "\(outcome.coverage.phoneCount) different next steps"
             ) + unasked
         )
     }
 
-    /// What happened in each state and behind each act, and how much was covered when.
+    /// The complete coverage: the tested steps for each state of the phone and previous step, and
+    /// the coverage over time.
     var whole: String {
         var lines: [String] = []
         for state in outcome.coverage.phoneStates {
             let acts = outcome.coverage.phone(in: state).map { "\($0.what) \($0.count)" }
             lines += [state] + columns.line("", acts.joined(separator: " · "))
         }
-        lines += ["", "how much was covered when"] + columns.grown(outcome.growth)
+        lines += ["", "coverage over time"] + columns.grown(outcome.growth)
         return columns.text(lines + unasked)
     }
 
     private var unasked: [String] {
         let never = PhoneScript.clauses.filter { outcome.clauses[$0] == nil }
-        return never.isEmpty ? [] : columns.line("not asked", never.joined(separator: ", "))
+        return never.isEmpty ? [] : columns.line("not tested", never.joined(separator: ", "))
     }
 }

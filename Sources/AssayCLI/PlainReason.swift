@@ -2,7 +2,7 @@ internal import Foundation
 internal import Programs
 
 extension Error {
-    /// Why something could not be read or written, in the system's own words.
+    /// The reason why a file could not be read or written, in the system's words.
     var plainReason: String {
         if let error = self as? OutputFile.WriteError { return error.reason }
         let error = self as NSError

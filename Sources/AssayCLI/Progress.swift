@@ -4,17 +4,19 @@ internal import Replay
 internal import Reports
 internal import FakeServers
 
-/// One line on stderr that says how far the run is; nothing when stderr is no terminal.
+/// Prints the progress of a run.
+///
+/// On a terminal, the progress is a single line that is updated.
 final class Progress: Sendable {
     private struct State {
         var running: [String] = []
         var failed = 0
         var isShown = false
-        /// How far the run is.
+        /// The current progress line.
         var line = ""
     }
 
-    /// How often a line is written where there is no terminal.
+    /// The time between progress lines when standard error is not a terminal.
     private static let period: Duration = .seconds(10)
 
     private let isLive: Bool
@@ -28,7 +30,7 @@ final class Progress: Sendable {
 
     func report(_ event: SuiteRunner.Event) {
         switch event {
-        // The first is not for people; the others are told when the run is over.
+        // These events have no line, because they are internal or appear in the report.
         case .calibrated, .planned, .stopped, .sideFailed: break
         case .started(let id): state.withLock { $0.running.append(id) }
         case .backendRestarted(let text):
@@ -51,9 +53,9 @@ final class Progress: Sendable {
         }
     }
 
-    /// Where stderr is no terminal, says every ten seconds how far the run is.
+    /// Starts to print a progress line every ten seconds when standard error is not a terminal.
     ///
-    /// - Returns: The telling, which whoever began it ends.
+    /// - Returns: The task that prints, which the caller cancels.
     func beginTicking() -> Task<Void, any Error> {
         Task {
             guard !isLive else { return }
@@ -65,7 +67,7 @@ final class Progress: Sendable {
         }
     }
 
-    /// Removes the line, so that results start at the margin.
+    /// Removes the progress line from the terminal, so that results start at the left margin.
     func clear() {
         let wasShown = state.withLock { state in
             defer { state.isShown = false }

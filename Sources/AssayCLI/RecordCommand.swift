@@ -11,15 +11,17 @@ internal import Programs
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
-        abstract: "Records a session: a proxy in front of the backend, the fakes behind it.",
+        abstract: "Records a session between an app, a backend and the fakes.",
         discussion: """
-            Everything that passes is written to FOLDER/recording.ndjson, a line at a time and \
-            without secrets: what the app and the providers send to the backend (through the \
-            proxy), and what the backend sends to the fakes. Ctrl-C ends it; a kill loses at \
-            most the line being written. Then: assay distil FOLDER, or --distil at once.
+            Starts a proxy in front of the backend and fakes behind it. Writes the requests of \
+            the app and the providers to the backend (through the proxy), and the calls of the \
+            backend to the fakes, to FOLDER/recording.ndjson. Every exchange is one line, without \
+            secrets. Ctrl-C ends the session; a kill loses at most the line being written. Then \
+            run 'assay distil FOLDER', or add --distil.
 
-            The proxy listens on 127.0.0.1:8081 and the control API, which moves the store, on \
-            9300; --listen HOST:PORT and --listen control=HOST:PORT move them.
+            The proxy listens on 127.0.0.1:8081, and the control API, which simulates purchases \
+            and time, on port 9300. --listen HOST:PORT and --listen control=HOST:PORT change \
+            that.
 
             Example:  assay record --start 'node server.js' --distil recordings/shop/purchase
                       assay record --target http://127.0.0.1:8080 --listen 127.0.0.1:8081
@@ -32,22 +34,22 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(name: .long, help: Setting.bodyMax.help)
     var bodyMax: Int?
 
-    @Option(name: .long, help: "What the fakes' ids are drawn from.")
+    @Option(name: .long, help: "The seed of the IDs that the fakes generate.")
     var seed: UInt64 = 0
 
     @Flag(
         name: .long,
-        help: "When it ends, distil the session and play it on the backend, as 'assay distil' does."
+        help: "After the session, distill it and test it on the backend, as 'assay distil' does."
     )
     var distil = false
 
     @Flag(
         name: .long,
-        help: "Record nothing: say what looks secret in the recording; exit 1 when anything does."
+        help: "Record nothing; search a recording for secrets, and exit 1 if one is found."
     )
     var check = false
 
-    @Argument(help: "Where it goes: recordings/PROVIDER/SCENARIO (default: one named by the time).")
+    @Argument(help: "The new folder: recordings/PROVIDER/SCENARIO (default: named after the time).")
     var folder: String?
 
     mutating func run() async throws {
@@ -62,7 +64,7 @@ struct RecordCommand: AsyncParsableCommand {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw Failure(
                 .usage,
-                "there is a recording in '\(name)' already; name another folder, or remove it"
+                "'\(name)' already has a recording; name another folder, or remove the recording"
             )
         }
         let addresses = try target.addresses(for: profile)
@@ -81,7 +83,7 @@ struct RecordCommand: AsyncParsableCommand {
                 addresses: addresses,
                 folder: data,
                 base: began,
-                // What matters is in the file; this is only what the control API can show.
+                // The recording file has all exchanges; this journal is only for the control API.
                 journalBytesMax: 16 << 20,
                 seed: seed,
                 others: ProviderTable.all.listed.map(\.party),
@@ -108,7 +110,7 @@ struct RecordCommand: AsyncParsableCommand {
         }
         await session.close()
         guard distil else { return }
-        // The backend that was recorded teaches what differs by itself, started anew.
+        // A new start of the recorded backend shows the values that change from run to run.
         var command = try DistilCommand.parse([name] + distilWords)
         try await command.run()
     }
@@ -152,7 +154,7 @@ struct RecordCommand: AsyncParsableCommand {
             )
         } catch {
             await control.close()
-            throw Failure(.unreachable, error.description + "; choose another with --listen")
+            throw Failure(.unreachable, error.description + "; choose another port with --listen")
         }
         try announce(session, proxy, control.server, path)
         isListening = true
@@ -167,11 +169,12 @@ struct RecordCommand: AsyncParsableCommand {
         try finish(writer)
         guard let text = death else { return }
         let last = session.backend.process?.output(since: 0, lineCountMax: 5) ?? ""
-        let lines = last.isEmpty ? "" : "; it wrote last:\n" + last
+        let lines = last.isEmpty ? "" : "; its last output:\n" + last
         throw Failure(.unreachable, "the backend ended by itself: \(text)\(lines)")
     }
 
-    /// The folders that a recording at that path would make, the innermost first.
+    /// Returns the folders that do not exist yet and that a recording at this path creates, the
+    /// innermost first.
     private static func missingFolders(of path: String) -> [String] {
         var folders: [String] = []
         var folder = PathName(path).folder
@@ -182,17 +185,18 @@ struct RecordCommand: AsyncParsableCommand {
         return folders
     }
 
-    /// Leaves nothing of a recording that never began.
+    /// Removes the file of a recording that could not start, and the folders that were created for
+    /// it.
     private static func discard(_ writer: RecordingWriter, _ made: [String]) {
         writer.close()
         try? FileManager.default.removeItem(atPath: writer.path)
-        // Only empty ones go: what others put there meanwhile stays.
+        // `rmdir` removes only empty folders, so that files of other programs stay.
         for folder in made { rmdir(folder) }
     }
 
     // MARK: Check
 
-    /// Says what looks secret in a recording, and never what it is.
+    /// Prints the locations of values in a recording that look like secrets, without the values.
     private func checkRecording() throws {
         guard let folder else {
             throw Failure(.usage, "--check needs the recording: assay record --check FOLDER")
@@ -209,17 +213,18 @@ struct RecordCommand: AsyncParsableCommand {
         guard findings.isEmpty else {
             throw Failure(
                 .failures,
-                "\(findings.count) places look secret; record or import the session again, or add "
-                    + "'redact' to the profile where a name of yours is missing"
+                "values that look like secrets: \(findings.count); record or import the session "
+                    + "again; if a field name is not recognized, add it to 'redact' in the profile"
             )
         }
         let count = recording.exchanges.count
-        Terminal.output("nothing looks secret in \(count) exchanges\n")
+        let exchanges = "\(count) exchange\(count == 1 ? "" : "s")"
+        Terminal.output("no value looks like a secret in \(exchanges)\n")
     }
 
     // MARK: Parts
 
-    /// Takes the addresses that are not a fake's out of `--listen`.
+    /// Removes the addresses of the proxy and of the control API from `--listen`, and returns them.
     private mutating func takeListen() throws -> (proxy: ListenAddress, control: ListenAddress) {
         let bare = target.listen.filter { !$0.contains("=") }
         target.listen.removeAll { bare.contains($0) }
@@ -274,7 +279,7 @@ struct RecordCommand: AsyncParsableCommand {
         }
     }
 
-    /// Whose events come to which path.
+    /// Returns the webhook paths of the backend, each with the provider that sends to the path.
     private static func webhooks(_ profile: Profile) -> [String: Exchange.Party] {
         var paths: [String: Exchange.Party] = [:]
         for provider in Services.providers {
@@ -292,7 +297,7 @@ struct RecordCommand: AsyncParsableCommand {
         if let port = url.port, !(1...65_535).contains(port) {
             throw Failure(
                 .usage,
-                "'\(text)' names port \(port); ports go from 1 to 65535"
+                "'\(text)' has port \(port); ports go from 1 to 65535"
             )
         }
         let isSecure = url.scheme == "https"
@@ -325,10 +330,12 @@ struct RecordCommand: AsyncParsableCommand {
         text += SessionControl.line(control, style)
         Terminal.output(text)
         try StandardOutput.check()
-        Terminal.error("ready; send the app's requests to the proxy; Ctrl-C ends it\n")
+        Terminal.error("ready; send the app's requests to the proxy; press Ctrl-C to end\n")
     }
 
-    /// The profile that lies here, said aloud: distilling starts no backend that nobody named.
+    /// The flag `--profile assay.yaml` if the current folder has that file; else empty.
+    ///
+    /// `assay distil` starts a backend only when a flag names the backend or its profile.
     private var defaultProfile: [String] {
         FileManager.default.fileExists(atPath: "assay.yaml") ? ["--profile", "assay.yaml"] : []
     }
@@ -356,7 +363,8 @@ struct RecordCommand: AsyncParsableCommand {
         let parties = state.countByParty.sorted { $0.key.rawValue < $1.key.rawValue }
             .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         let kilobytes = (state.byteCount + 1023) / 1024
-        return "\(state.exchangeCount) exchanges, \(kilobytes) KiB"
+        let exchanges = "\(state.exchangeCount) exchange\(state.exchangeCount == 1 ? "" : "s")"
+        return "\(exchanges), \(kilobytes) KiB"
             + (parties.isEmpty ? "" : "  (\(parties))")
     }
 
@@ -369,12 +377,12 @@ struct RecordCommand: AsyncParsableCommand {
         if !distil { Terminal.error("Next:  \(Terminal.next(["distil", folder] + distilWords))\n") }
     }
 
-    /// How 'distil' reaches the backend that was recorded, which teaches what differs by itself.
+    /// The flags by which `assay distil` starts or reaches the recorded backend.
     private var distilWords: [String] {
         target.replayWords.isEmpty ? defaultProfile : target.replayWords
     }
 
-    /// `2026-11-21-101502`.
+    /// Returns a time as the name of a folder, such as `2026-11-21-101502`.
     private static func stamp(_ moment: Instant) -> String {
         moment.description.replacingOccurrences(of: "T", with: "-").filter {
             $0 != ":" && $0 != "Z"

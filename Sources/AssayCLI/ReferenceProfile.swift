@@ -2,13 +2,17 @@ internal import Conformance
 internal import Foundation
 internal import ReferenceBackend
 
-/// The profile of the reference backend, started from this very binary.
+/// The profile (the description for Assay) of the reference backend, which is part of this program.
 enum ReferenceProfile {
+    /// Returns the profile of a reference backend.
+    ///
     /// - Parameters:
-    ///   - defects: How the backend deviates.
-    ///   - style: Where its state comes from.
-    ///   - setsClock: Whether its clock is set: what takes time is played one after the other then.
-    /// - Returns: What `assay.yaml` would say of it.
+    ///   - defects: The names of the defects that the backend has.
+    ///   - style: The source of the subscription state that the backend stores: the event or
+    ///     RevenueCat's REST API.
+    ///   - setsClock: Whether Assay can set the backend's clock. Cases about time then run one at a
+    ///     time.
+    /// - Returns: The profile, as `assay.yaml` would declare it.
     static func make(
         defects: [String],
         style: ReferenceBackend.Style = .body,
@@ -55,7 +59,8 @@ enum ReferenceProfile {
             )
         }
         switch style {
-        // What comes from the event's own fields is neither read from REST nor compared with it.
+        // With this style, the backend takes the state from the event. It neither reads the state
+        // from RevenueCat's REST API nor compares the two.
         case .body: profile.unsupported.formUnion([.subscriberReads, .reconcile])
         case .sync:
             profile.endpoints["reconcile"] = Profile.Endpoint(
@@ -89,7 +94,7 @@ enum ReferenceProfile {
         return profile
     }
 
-    /// This binary, wherever it was started from.
+    /// The path of this program.
     private static var executable: String {
         Bundle.main.executablePath ?? CommandLine.arguments[0]
     }

@@ -6,18 +6,20 @@ internal import Programs
 internal import Replay
 internal import Reports
 
-/// `--report FORMAT=PATH`: checked before the run, written after it, even after a part of it.
+/// The report files of `--report FORMAT=PATH`, which are checked before a run and written after it,
+/// even when the run was interrupted.
 struct ReportFiles {
     private enum Format: String, CaseIterable {
         case json, junit, html, github, markdown, badge
     }
 
-    /// More blocks than these nobody reads.
+    /// The largest number of failed cases that are printed in full without `--verbose`.
     private static let fullMax = 5
 
     private let files: [(format: Format, path: String)]
 
-    /// Checks every path now, so that a long run is not lost to a typo.
+    /// Parses the values of `--report`, and checks every path before a long run, so that a typo
+    /// does not cost the report.
     init(_ options: [String]) throws {
         files = try options.map { option in
             let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
@@ -25,7 +27,7 @@ struct ReportFiles {
                 let formats = Format.allCases.map(\.rawValue).joined(separator: ", ")
                 throw Failure(
                     .usage,
-                    "--report '\(option)' is not FORMAT=PATH with one of \(formats)"
+                    "--report '\(option)' is not FORMAT=PATH; the formats are \(formats)"
                 )
             }
             return (format, parts[1])
@@ -33,16 +35,16 @@ struct ReportFiles {
         for (_, path) in files where path != "-" { _ = try Self.checked(path) }
     }
 
-    /// The files that reports are written to.
+    /// Returns the paths of the report files in the values of `--report`, without standard output.
     static func paths(_ options: [String]) -> [String] {
         options.compactMap { option in
             option.split(separator: "=", maxSplits: 1).dropFirst().first.map(String.init)
         }.filter { $0 != "-" }
     }
 
-    /// The path, when a file can be written there.
+    /// Returns a path after checking that a file can be written there.
     ///
-    /// - Throws: A failure of usage with the reason.
+    /// - Throws: A usage failure with the reason.
     static func checked(_ path: String) throws -> String {
         do throws(OutputFile.WriteError) {
             try OutputFile(path).check()
@@ -52,10 +54,10 @@ struct ReportFiles {
         return path
     }
 
-    /// Removes the files of an earlier run.
+    /// Removes the report files of an earlier run.
     ///
-    /// A run that is killed leaves none then that looks like its own. The summary of a CI step stays,
-    /// as other commands have written to it.
+    /// If this run is killed, a file of an earlier run could be mistaken for its report. The
+    /// summary file of a CI step stays, because other commands write to it too.
     func removeEarlier() {
         for (_, path) in files where path != "-" && !Self.isStepSummary(path) {
             OutputFile(path).removeEarlier()
@@ -66,16 +68,19 @@ struct ReportFiles {
         path == ProcessInfo.processInfo.environment["GITHUB_STEP_SUMMARY"]
     }
 
-    /// Whether a report takes the place of what people read; annotations are lines among others.
+    /// Whether a report replaces the readable text on standard output.
+    ///
+    /// GitHub annotations do not: they are printed in addition to the text.
     var usesStandardOutput: Bool { files.contains { $0.path == "-" && $0.format != .github } }
 
-    /// Writes every file, and for a person the failures and the summary.
+    /// Writes the report files, and prints the failures and the summary.
     ///
     /// - Parameters:
-    ///   - report: The run.
-    ///   - replay: The command that repeats it.
-    ///   - profile: The profile's path, where there is one; by default the one that lies here.
-    ///   - isVerbose: Whether every case is told in full.
+    ///   - report: The results of the run.
+    ///   - replay: The command that repeats the run.
+    ///   - profile: The path of the profile, if there is one; by default the profile of the current
+    ///     folder.
+    ///   - isVerbose: Whether every case that did not pass is printed in full.
     func show(
         _ report: RunReport,
         replay: ReplayCommand,
@@ -98,13 +103,14 @@ struct ReportFiles {
         Terminal.output(terminal.summary(report))
     }
 
-    /// What a forge reads among the lines of the log.
+    /// Returns the GitHub annotations for the log of a CI job; empty without `--report github=-`.
     private func annotations(_ report: Redacted<RunReport>, _ profile: String?) -> String {
         guard files.contains(where: { $0.path == "-" && $0.format == .github }) else { return "" }
         return GitHubReport.render(report, places: Self.places(profile))
     }
 
-    /// Files of the repository that this folder lies in, from its root.
+    /// Returns the mapping of files to their paths below the root of the repository, for GitHub
+    /// annotations.
     private static func places(_ profile: String?) -> GitHubReport.Places {
         let here = URL(fileURLWithPath: ".").standardizedFileURL
         var root = here
@@ -147,7 +153,7 @@ struct ReportFiles {
                 continue
             }
             LostFiles.unless { () throws(OutputFile.WriteError) in
-                // A step's summary is what all its commands have written.
+                // All commands of a CI step append to the same summary file.
                 if Self.isStepSummary(path) {
                     try OutputFile(path).append(text)
                 } else {
@@ -158,7 +164,7 @@ struct ReportFiles {
     }
 }
 
-/// The options of every command that ends in a report.
+/// The options of the commands that end in a report.
 struct ReportOptions: ParsableArguments {
     @Option(name: .long, help: Setting.report.help)
     var report: [String] = []
@@ -166,27 +172,30 @@ struct ReportOptions: ParsableArguments {
     @Option(name: .long, help: Setting.knownFailing.help)
     var knownFailing: String?
 
-    @Flag(name: .long, help: "Tell every case that is not green in full, not only the worst five.")
+    @Flag(name: .long, help: "Print every case that did not pass in full, not only the first five.")
     var verbose = false
 
     /// Checks the report files, and removes those of an earlier run.
     ///
-    /// - Parameter keepsEarlier: Whether nothing runs, so that the files of an earlier run stay.
-    /// - Returns: The files that can be written.
-    /// - Throws: A failure of usage for an option that names no format, or no file that can be written.
+    /// - Parameter keepsEarlier: Whether the files of an earlier run stay, because the command runs
+    ///   no case.
+    /// - Returns: The report files.
+    /// - Throws: A usage failure for an unknown format, or for a file that cannot be written.
     func files(keepsEarlier: Bool = false) throws -> ReportFiles {
         let files = try ReportFiles(Setting.report.texts(report))
         if !keepsEarlier { files.removeEarlier() }
         return files
     }
 
-    /// What a replay needs of these options.
+    /// The report flags that the command line for a repetition of the run needs.
     var replayWords: [String] {
         (Setting.knownFailing.text(knownFailing).map { ["--known-failing", $0] } ?? [])
             + (verbose ? ["--verbose"] : [])
     }
 
-    /// The same, where every name must be one of a case.
+    /// Returns the known failures after checking that each one names an existing case.
+    ///
+    /// The list is in the file that the flag, the environment or the profile names.
     func knownFailures(
         or profilePath: String?,
         among contracts: [ContractHeading]
@@ -202,16 +211,19 @@ struct ReportOptions: ParsableArguments {
         return known
     }
 
-    /// The list that the flag names, else the environment, else the profile; none is the empty one.
+    /// Returns the known failures from the file that `--known-failing` names, else the environment
+    /// variable, else the profile.
+    ///
+    /// Empty when none of them names a file.
     func knownFailures(or profilePath: String?) throws -> KnownFailures {
         try Self.knownFailures(at: Setting.knownFailing.text(knownFailing) ?? profilePath)
     }
 
-    /// The list of that file; no file is the empty one.
+    /// Reads a list of known failures from a file; returns an empty list when the path is nil.
     static func knownFailures(at path: String?) throws -> KnownFailures {
         guard let path else { return KnownFailures() }
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "there is no list of known failures '\(path)'")
+            throw Failure(.usage, "the list of known failures '\(path)' does not exist")
         }
         do throws(KnownFailures.ParseError) {
             return try KnownFailures(parsing: String(decoding: data, as: UTF8.self), path: path)

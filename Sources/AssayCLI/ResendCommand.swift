@@ -5,22 +5,22 @@ internal import Providers
 struct ResendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resend",
-        abstract: "Sends an event again that a running 'assay serve' has sent before.",
+        abstract: "Resends an event that a running 'assay serve' has sent.",
         discussion: """
-            The id and the time of the event stay; timestamp and signature are made anew, as with \
-            the dashboard's Retry button.
+            The event keeps its ID and its time. The timestamp and the signature of the request \
+            are new, as with the Retry button of RevenueCat's dashboard.
 
             Example:  assay resend 68E9D7B2-D9C0-4570-A0AB-2DD095ED7672
             """
     )
 
-    @Argument(help: "The event's id.")
+    @Argument(help: "The ID of the event.")
     var event: String
 
-    @Option(name: .long, help: "Only to this webhook configuration.")
+    @Option(name: .long, help: "Send only to this webhook configuration.")
     var webhook: String?
 
-    @Option(name: .long, help: "The control API.")
+    @Option(name: .long, help: "The URL of the control API.")
     var control = ControlClient.defaultURL
 
     @Option(name: .long, help: "A host other than loopback that may be called.")

@@ -9,43 +9,44 @@ internal import Reports
 struct ReviewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "review",
-        abstract: "Shows what changed in golden contracts, and takes it or not.",
+        abstract: "Shows changes of golden contracts, and accepts or rejects them.",
         discussion: """
-            'assay distil' and 'assay verify --update' write NAME.yaml.new. For each of them \
-            this says what changed and asks: accept (it becomes NAME.yaml), reject (it is \
-            removed) or skip. What looks secret in it, or in its recording, is told. With \
-            --check nothing is asked: exit 1 while anything is pending.
+            'assay distil' and 'assay verify --update' write pending contracts as NAME.yaml.new. \
+            This command shows the changes of each one and asks: accept (it becomes NAME.yaml), \
+            reject (it is removed) or skip. It also lists values of the contract and of its \
+            recording that look like secrets. With --check it asks nothing, and the exit code is \
+            1 while a contract is pending.
 
             Example:  assay review recordings
                       assay review --check recordings
             """
     )
 
-    @Argument(help: "The folder of contracts.")
+    @Argument(help: "The folder with the contracts to review.")
     var folder = "recordings"
 
-    @Flag(name: .long, help: "Only say what is pending; exit 1 when something is (for CI).")
+    @Flag(name: .long, help: "Only list the pending contracts; exit 1 if there are any (for CI).")
     var check = false
 
-    @Flag(name: .long, help: "Accept everything that is pending.")
+    @Flag(name: .long, help: "Accept all pending contracts.")
     var acceptAll = false
 
-    @Flag(name: .long, help: "Reject everything that is pending.")
+    @Flag(name: .long, help: "Reject all pending contracts.")
     var rejectAll = false
 
     private enum Decision { case accept, reject, skip, quit }
 
     mutating func run() throws {
         guard [check, acceptAll, rejectAll].count(where: { $0 }) <= 1 else {
-            throw Failure(.usage, "give one of --check, --accept-all and --reject-all")
+            throw Failure(.usage, "give only one of --check, --accept-all and --reject-all")
         }
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder),
             isFolder.boolValue
-        else { throw Failure(.usage, "there is no folder '\(folder)'") }
+        else { throw Failure(.usage, "the folder '\(folder)' does not exist") }
         let pending = try Self.pending(in: folder)
         guard !pending.isEmpty else {
-            Terminal.output("nothing is pending in \(folder)\n")
+            Terminal.output("no contract is pending in \(folder)\n")
             return
         }
         var left = 0
@@ -61,11 +62,11 @@ struct ReviewCommand: ParsableCommand {
             case .skip: left += 1
             case .quit:
                 left += pending.count - index
-                Terminal.output("\(left) pending\n")
+                Terminal.output("pending contracts: \(left)\n")
                 return
             }
         }
-        if left > 0 { Terminal.output("\(left) pending\n") }
+        if left > 0 { Terminal.output("pending contracts: \(left)\n") }
         if broken > 0, !rejectAll {
             throw Failure(.unparsable, "\(broken) pending contracts cannot be read")
         }
@@ -81,7 +82,9 @@ struct ReviewCommand: ParsableCommand {
         return found.sorted()
     }
 
-    /// Prints what is new; false when the file cannot be read.
+    /// Prints the differences between a pending contract and the accepted one.
+    ///
+    /// - Returns: Whether the pending contract could be read.
     private func show(_ path: String, _ position: String) -> Bool {
         let style = Terminal.style()
         let accepted = String(path.dropLast(4))
@@ -96,7 +99,7 @@ struct ReviewCommand: ParsableCommand {
         }
         tellSecrets(path, new)
         guard FileManager.default.fileExists(atPath: accepted) else {
-            Terminal.output("  new\n\n")
+            Terminal.output("  new contract\n\n")
             let data = FileManager.default.contents(atPath: path) ?? Data()
             for line in String(decoding: data, as: UTF8.self).exactLines {
                 Terminal.output(line.isEmpty ? "\n" : "    \(line.printable)\n")
@@ -107,21 +110,24 @@ struct ReviewCommand: ParsableCommand {
         case .success(let old):
             let changes = ContractChange.all(from: old, to: new)
             for line in ChangeText(style: style).lines(changes) { Terminal.output(line + "\n") }
-            if changes.isEmpty { Terminal.output("  only words and dates changed\n") }
-        case .failure: Terminal.output("  the accepted contract cannot be read; this replaces it\n")
+            if changes.isEmpty { Terminal.output("  only descriptions and dates changed\n") }
+        case .failure:
+            Terminal.output("  the accepted contract cannot be read; the new one replaces it\n")
         }
         return true
     }
 
-    /// Says what looks secret in a contract and in the recording that it came from, and never what
-    /// it is.
+    /// Prints the numbers of contract lines that look like secrets, and the number of such values
+    /// in the contract's recording.
+    ///
+    /// The values are not printed.
     private func tellSecrets(_ path: String, _ contract: Contract) {
         let names =
             (try? TargetOptions.profile(nil, Setting.environment))?.allSecretNames ?? []
         let data = FileManager.default.contents(atPath: path) ?? Data()
         let lines = RecordingCheck.lines(of: String(decoding: data, as: UTF8.self), names: names)
         for (number, kind) in lines.prefix(5) {
-            Terminal.output("  line \(number) looks secret: \(kind)\n")
+            Terminal.output("  line \(number) looks like a secret: \(kind)\n")
         }
         if lines.count > 5 { Terminal.output("  … and \(lines.count - 5) more lines\n") }
         let source = contract.source
@@ -130,9 +136,9 @@ struct ReviewCommand: ParsableCommand {
         else { return }
         let count = RecordingCheck.findings(in: recording, names: names).count
         guard count > 0 else { return }
-        let places = count == 1 ? "1 place looks" : "\(count) places look"
         let command = Terminal.next(["record", "--check", source])
-        Terminal.output("  \(places) secret in its recording: \(command)\n")
+        Terminal.output("  values in the contract's recording that look like secrets: \(count)\n")
+        Terminal.output("    to list them:  \(command)\n")
     }
 
     private static func read(_ path: String, id: String) -> Result<Contract, ContractErrors> {
@@ -157,7 +163,7 @@ struct ReviewCommand: ParsableCommand {
         if acceptAll { return isReadable ? .accept : .skip }
         while true {
             Terminal.output("  \(isReadable ? "[a]ccept, " : "")[r]eject, [s]kip, [q]uit? ")
-            // At the end of the input nothing more is decided.
+            // At the end of the input, the remaining contracts stay pending.
             guard let line = readLine() else {
                 Terminal.output("\n")
                 return .quit

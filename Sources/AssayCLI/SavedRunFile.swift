@@ -3,10 +3,11 @@ internal import FakeServers
 internal import Foundation
 internal import Programs
 
-/// The file of `--save` while its run goes on: a head, and a line for each case as it finishes, so that
-/// a run that is killed keeps the cases that have finished.
+/// The file of `--save` while the run is in progress: a header, and a line for each case that has
+/// finished.
 ///
-/// `Conclusion` replaces the file by the complete run. A device or a pipe gets the complete run only.
+/// If the run is killed, the file keeps the finished cases. At the end of the run, `Conclusion`
+/// replaces the file with the complete run. A device or a pipe receives only the complete run.
 final class SavedRunFile: Sendable {
     private struct State {
         var file: FileHandle?
@@ -20,12 +21,12 @@ final class SavedRunFile: Sendable {
     private let continuation: AsyncStream<CaseResult>.Continuation
     private let state = Locked(State())
 
-    /// Removes the file of an earlier run.
+    /// Prepares the file for a new run, and removes the file of an earlier run.
     ///
     /// - Parameters:
     ///   - path: The file, which `ReportFiles.checked` found to be writable.
-    ///   - profile: Names what is secret.
-    /// - Throws: When the profile cannot be encoded, which no profile brings about.
+    ///   - profile: The profile of the run, which declares its secrets.
+    /// - Throws: An error when the profile cannot be encoded, which does not happen in practice.
     init(_ path: String, profile: Profile) throws {
         self.path = path
         writer = try SavedRunWriter(profile: profile)
@@ -33,11 +34,11 @@ final class SavedRunFile: Sendable {
         OutputFile(path).removeEarlier()
     }
 
-    /// Writes the head, and the results that are added from then on.
+    /// Writes the header to the file, and starts a task that writes each added result.
     ///
     /// - Parameters:
-    ///   - report: The run without its cases.
-    ///   - planned: The IDs of all cases; nil where they are drawn as it goes on.
+    ///   - report: The report of the run without its cases.
+    ///   - planned: The IDs of all cases; nil when the run generates its cases while it runs.
     func begin(_ report: RunReport, planned: [String]?) {
         guard !FileManager.default.fileExists(atPath: path) else { return }
         attempt { state in
@@ -53,7 +54,7 @@ final class SavedRunFile: Sendable {
         }
     }
 
-    /// Passes a result to the task that writes.
+    /// Adds the result of a case, which a background task writes to the file.
     func add(_ result: CaseResult) { continuation.yield(result) }
 
     /// Waits until every result is written, and closes the file.
@@ -69,8 +70,9 @@ final class SavedRunFile: Sendable {
         attempt { state in try state.file?.write(line: line.get()) }
     }
 
-    /// Reports the first failure and ends the writing; the run goes on, and the complete run is written
-    /// at its end.
+    /// Performs a write to the file, and prints an error for the first write that fails.
+    ///
+    /// After a failed write, nothing is written until the complete run at the end.
     private func attempt(_ write: (inout State) throws -> Void) {
         let failure: (any Error)? = state.withLock { state in
             guard !state.hasFailed else { return nil }
@@ -84,7 +86,7 @@ final class SavedRunFile: Sendable {
         }
         guard let failure else { return }
         Terminal.error(
-            "assay: cannot write the run '\(path)' while it goes on: \(failure.plainReason)\n"
+            "assay: cannot write '\(path)' during the run: \(failure.plainReason)\n"
         )
     }
 }

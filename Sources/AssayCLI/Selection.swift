@@ -2,16 +2,18 @@ internal import Conformance
 internal import ContractFiles
 internal import Phone
 
-/// Which cases run: patterns over case ids, contract ids and clauses.
+/// The selection of cases: patterns for case IDs, contract IDs and clauses.
 struct Selection {
     let only: [String]
     let skip: [String]
-    /// The lowest level that runs, when a person said one.
+    /// The lowest level that runs, from `--level`; nil without that flag.
     let level: Contract.Level?
-    /// The lowest level that runs unasked: a contract below it runs where a pattern is its very name.
+    /// The lowest level that runs without `--level`.
+    ///
+    /// A contract below this level runs only when a pattern is its exact ID.
     var fallback: Contract.Level?
 
-    /// The selected contracts; a pattern that selects nothing is an error.
+    /// Returns the selected contracts, and throws for a pattern that selects none.
     func apply(to contracts: [ContractHeading]) throws -> [ContractHeading] {
         for pattern in only where !contracts.contains(where: { Self.matches(pattern, $0) }) {
             throw Failure(.nothingSelected, Self.unmatched("--only", pattern, contracts))
@@ -26,28 +28,31 @@ struct Selection {
             }
             throw Failure(
                 .nothingSelected,
-                "the selection leaves no case of \(contracts.count); "
+                "the selection matches none of \(contracts.count) cases; "
                     + (isLower ? "lower levels run with '--level may'" : "see 'assay list'")
             )
         }
         return selected
     }
 
-    /// The selected contracts that judge a backend; those that judge an app are 'assay app's.
+    /// Returns the selected contracts that test a backend.
+    ///
+    /// `assay app` runs the contracts that test an app.
     func applyForBackends(to contracts: [ContractHeading]) throws -> [ContractHeading] {
         let backends = contracts.filter { !$0.isDeviceScenario }
         for pattern in only where !backends.contains(where: { Self.matches(pattern, $0) }) {
             guard contracts.contains(where: { Self.matches(pattern, $0) }) else { continue }
             throw Failure(
                 .nothingSelected,
-                "--only '\(pattern)' selects device scenarios, which judge an app: "
+                "--only '\(pattern)' selects device scenarios, which test an app; run: "
                     + "assay app --only '\(pattern)' --url URL"
             )
         }
         return try apply(to: backends)
     }
 
-    /// Whether the selection holds that contract, or that case of a search.
+    /// Returns whether the selection contains a contract, or a case that the contract generates by
+    /// a search.
     func takes(_ contract: ContractHeading) -> Bool {
         (only.isEmpty || only.contains { Self.matches($0, contract) })
             && !skip.contains { Self.matches($0, contract) } && hasLevel(contract)
@@ -59,17 +64,20 @@ struct Selection {
         return level == nil && only.contains { isName($0, of: contract) }
     }
 
-    /// Whether a pattern names that contract and no other.
+    /// Returns whether a pattern is the ID of this contract and matches no other contract.
     private func isName(_ pattern: String, of contract: ContractHeading) -> Bool {
         (pattern + "/").hasPrefix(contract.id + "/") && Self.matches(pattern, contract)
     }
 
-    /// A pattern names a clause, a case, a contract, or a folder of contracts; `*` stands for
-    /// anything.
+    /// Returns whether a pattern matches a contract.
+    ///
+    /// A pattern is a clause, or the ID of a case, a contract or a folder of contracts. `*` matches
+    /// any characters.
     static func matches(_ pattern: String, _ contract: ContractHeading) -> Bool {
         if pattern == contract.clause { return true }
         let id = contract.caseID
-        // A case of a search is made while it runs: its pattern begins with the contract.
+        // A search creates its cases while it runs, so a pattern for such a case begins with the ID
+        // of the contract.
         if contract.search == .crashPoints, pattern.hasPrefix(contract.id + "/") { return true }
         if pattern.contains("*") {
             return glob(Array(pattern.utf8)[...], Array(id.utf8)[...])
@@ -80,7 +88,7 @@ struct Selection {
     }
 
     private static func glob(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
-        // The last star seen takes one byte more whenever what follows it does not fit.
+        // When the part after the last star does not match, the star takes one more byte.
         var (pattern, text) = (pattern, text)
         var retry: (pattern: ArraySlice<UInt8>, text: ArraySlice<UInt8>)?
         while true {

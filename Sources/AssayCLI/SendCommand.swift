@@ -12,91 +12,92 @@ struct SendCommand: AsyncParsableCommand {
         discussion: """
             Example:  assay send INITIAL_PURCHASE --to http://127.0.0.1:8080/api/webhooks/revenuecat
                       assay send TRANSFER --from ada --user bob --print
-                      assay send RENEWAL --user ada     (through a running 'assay serve')
-                      assay send RENEWAL --set event.price=4.99 --at -2h --times 20 --together --to URL
-                      assay send --events yesterday.ndjson --to URL     (events of a log, in their order)
+                      assay send RENEWAL --user ada    (through a running 'assay serve')
+                      assay send RENEWAL --set event.price=4.99 --at -2h --to URL
+                      assay send RENEWAL --times 20 --together --to URL
+                      assay send --events yesterday.ndjson --to URL    (events of a log)
             """
     )
 
-    @Argument(help: "The event type, for example RENEWAL; any text for an unknown one.")
+    @Argument(help: "The event type, for example RENEWAL; any other word is an unknown type.")
     var type: String?
 
     @Option(
         name: .long,
-        help: "Send this file's bytes as they are, in the place of an event of ours."
+        help: "Send the bytes of this file unchanged, instead of a generated event."
     )
     var body: String?
 
     @Option(
         name: .long,
-        help: "Send the events of this file: webhook bodies, one a line, or in one JSON list."
+        help: "Send the events of this file: webhook bodies, one per line or in a JSON list."
     )
     var events: String?
 
     @Option(
         name: .long,
         help: """
-            Set a field: event.price=4.99, /event/aliases/0=ada; a value that is JSON is that, any other is \
-            a text.
+            Set a field: event.price=4.99 or /event/aliases/0=ada. A value that is not valid JSON \
+            is sent as a string.
             """
     )
     var set: [String] = []
 
     @Option(
         name: .long,
-        // What begins with a dash is no flag here.
+        // A value such as -2h starts with a dash, and is not a flag.
         parsing: .unconditional,
-        help: "When it happened, for example -2h, or 2026-05-01T10:00:00Z."
+        help: "The time of the event, for example -2h or 2026-05-01T10:00:00Z."
     )
     var at: String?
 
     @Flag(
         name: .long,
-        help: "Send all copies at the same moment, each over a connection of its own."
+        help: "Send all copies at the same time, each over a separate connection."
     )
     var together = false
 
-    @Option(name: .long, help: "The webhook's URL; without it the webhooks of 'assay serve'.")
+    @Option(name: .long, help: "The URL of the webhook (default: the webhooks of 'assay serve').")
     var to: String?
 
-    @Option(name: .long, help: "The control API of 'assay serve'.")
+    @Option(name: .long, help: "The URL of the control API of 'assay serve'.")
     var control = ControlClient.defaultURL
 
-    @Option(name: .long, help: "The customer's app_user_id, as it stands.")
+    @Option(name: .long, help: "The app_user_id of the customer.")
     var user: String = "assay-user"
 
-    @Option(name: .long, help: "TRANSFER: the id that loses.")
+    @Option(name: .long, help: "For TRANSFER: the app_user_id that loses the purchases.")
     var from: String?
 
-    @Option(name: .long, help: "The product.")
+    @Option(name: .long, help: "The product ID.")
     var product = "premium_monthly"
 
     @Option(name: .long, help: "The store, for example PLAY_STORE.")
     var store = "APP_STORE"
 
-    @Option(name: .long, help: "PRODUCTION or SANDBOX.")
+    @Option(name: .long, help: "The environment: PRODUCTION or SANDBOX.")
     var environment = "PRODUCTION"
 
-    @Option(name: .long, help: "cancel_reason or expiration_reason.")
+    @Option(name: .long, help: "The cancel_reason or expiration_reason.")
     var reason: String?
 
     @Option(
         name: .long,
         parsing: .unconditional,
-        help: "End of the period, for example +30d or -1h; 'never' for none."
+        help: "End of the paid period, for example +30d, -1h or 'never'."
     )
     var expires: String?
 
     @Option(
         name: .long,
-        help: "The whole Authorization value (default: REVENUECAT_WEBHOOK_AUTH)."
+        help: "The complete Authorization value (default: REVENUECAT_WEBHOOK_AUTH)."
     )
     var authorization: String?
 
     @Option(name: .long, help: "The signing secret (default: REVENUECAT_WEBHOOK_SECRET).")
     var signingSecret: String?
 
-    @Option(name: .long, help: "How often the same bytes are sent.")
+    @Option(name: .long, help: "The number of times to send the same bytes.")
     var times = 1
 
     @Option(name: .long, help: "A host other than loopback that may be called.")
@@ -121,7 +122,7 @@ struct SendCommand: AsyncParsableCommand {
         }
         guard let to else { return try await sendThroughServe(letters) }
         guard (1...1000).contains(times) else {
-            throw Failure(.usage, "--times takes 1 to 1000")
+            throw Failure(.usage, "--times takes a number from 1 to 1000")
         }
         let url = try TargetURL(to, flag: "--to", allowed: allowHost)
         let variables = ProcessInfo.processInfo.environment
@@ -149,7 +150,7 @@ struct SendCommand: AsyncParsableCommand {
                     allTaken = allTaken && isTaken
                     Terminal.output(
                         "<-- \(response.status)"
-                            + (isTaken ? "\n" : "  RevenueCat takes 200 only and would try again\n")
+                            + (isTaken ? "\n" : "  RevenueCat accepts only 200 and would retry\n")
                     )
                 case .failed(.refused, let text):
                     await client.close()
@@ -166,7 +167,7 @@ struct SendCommand: AsyncParsableCommand {
         if !allTaken { throw ExitCode(ExitStatus.failures.rawValue) }
     }
 
-    /// The ends of all copies of one body.
+    /// Sends all copies of a webhook body, and returns the outcome of each request.
     private func outcomes(
         of letter: Letter,
         _ sender: WebhookSender,
@@ -200,7 +201,7 @@ struct SendCommand: AsyncParsableCommand {
         let client = try ControlClient(control, allowed: allowHost)
         for letter in letters {
             guard let event = letter.json?["event"] else {
-                throw Failure(.usage, "what is no event can only be sent with --to URL")
+                throw Failure(.usage, "a body that is not an event can only be sent with --to URL")
             }
             let answer = try await client.post("/events", ["event": event, "settle": true])
             guard ControlClient.show(answer) else {
@@ -211,12 +212,12 @@ struct SendCommand: AsyncParsableCommand {
 
     // MARK: What is sent
 
-    /// One body.
+    /// A webhook body to send.
     private struct Letter {
-        /// Its type and id, for people.
+        /// The type and ID of the event in the body, for the output.
         let name: String
         let bytes: [UInt8]
-        /// Nil where it is no JSON.
+        /// The body as JSON; nil when it is not valid JSON.
         let json: JSONValue?
 
         init(_ json: JSONValue) {
@@ -240,7 +241,7 @@ struct SendCommand: AsyncParsableCommand {
             throw Failure(
                 .usage,
                 given.isEmpty
-                    ? "say what is sent: a type such as RENEWAL, --body FILE or --events FILE"
+                    ? "nothing to send: give a type such as RENEWAL, --body FILE or --events FILE"
                     : "a type, --body and --events exclude each other"
             )
         }
@@ -249,7 +250,7 @@ struct SendCommand: AsyncParsableCommand {
             let bytes = try Self.bytes(of: body)
             if edits.isEmpty { return [Letter(name: body, bytes: bytes)] }
             guard let json = try? JSONValue(parsing: bytes) else {
-                throw Failure(.usage, "'\(body)' is no JSON, so nothing can be set in it")
+                throw Failure(.usage, "'\(body)' is not JSON, so --set cannot change it")
             }
             return [Letter(try Self.edited(json, edits))]
         }
@@ -261,12 +262,13 @@ struct SendCommand: AsyncParsableCommand {
 
     private static func bytes(of path: String) throws -> [UInt8] {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "there is no file '\(path)'")
+            throw Failure(.usage, "the file '\(path)' does not exist")
         }
         return Array(data)
     }
 
-    /// The events of a file: one JSON value, a list of them, or one a line.
+    /// Returns the webhook bodies of a file, which contains one JSON value, a JSON list, or one
+    /// JSON value per line.
     private static func events(in path: String) throws -> [JSONValue] {
         let bytes = try bytes(of: path)
         let found: [JSONValue]
@@ -280,21 +282,22 @@ struct SendCommand: AsyncParsableCommand {
                 } catch {
                     throw Failure(
                         .unparsable,
-                        "\(path):\(number + 1): this line is no JSON: \(error)"
+                        "\(path):\(number + 1): this line is not JSON: \(error)"
                     )
                 }
             }
         }
-        guard !found.isEmpty else { throw Failure(.nothingSelected, "'\(path)' holds no event") }
+        guard !found.isEmpty else { throw Failure(.nothingSelected, "'\(path)' contains no event") }
         return try found.enumerated().map { number, value in
-            // An export has the events themselves, a log the bodies around them.
+            // An export contains only events; a log contains complete webhook bodies, which contain
+            // the events.
             if value["event"]?["type"] != nil { return value }
             if value["type"]?.string != nil, value["app_user_id"] != nil {
                 return ["api_version": "1.0", "event": value]
             }
             throw Failure(
                 .unparsable,
-                "\(path): value \(number + 1) is no webhook's body and no event; it has no 'type'"
+                "\(path): value \(number + 1) is neither a webhook body nor an event: no 'type'"
             )
         }
     }
@@ -317,7 +320,7 @@ struct SendCommand: AsyncParsableCommand {
             tokens: place.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         )
         guard let pointer = place.hasPrefix("/") ? JSONPointer(place) : dotted else {
-            throw Failure(.usage, "--set '\(place)' is no JSON pointer such as /event/price")
+            throw Failure(.usage, "--set '\(place)' is not a JSON pointer such as /event/price")
         }
         return Edit(
             pointer: pointer,
@@ -330,13 +333,13 @@ struct SendCommand: AsyncParsableCommand {
         for edit in edits {
             body.set(edit.pointer, to: edit.value)
             guard body[edit.pointer] == edit.value else {
-                throw Failure(.usage, "--set: nothing can stand at \(edit.pointer) of this body")
+                throw Failure(.usage, "--set: this body cannot have a value at \(edit.pointer)")
             }
         }
         return body
     }
 
-    /// An event of ours, as the flags say.
+    /// Returns a webhook body with an event of a type, which the flags describe.
     private func made(_ type: String) throws -> JSONValue {
         guard !type.isEmpty else { throw Failure(.usage, "the event type is empty") }
         if !EventSpec.types.contains(type),
@@ -350,7 +353,7 @@ struct SendCommand: AsyncParsableCommand {
         guard EventSpec.stores.contains(store) else {
             throw Failure(
                 .usage,
-                "--store '\(store)' is none of \(EventSpec.stores.joined(separator: ", "))"
+                "--store '\(store)' is not one of \(EventSpec.stores.joined(separator: ", "))"
             )
         }
         var namespace = Namespace(name: SuiteRun.nonce(), idForm: .string)

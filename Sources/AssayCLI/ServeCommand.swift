@@ -12,8 +12,9 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Runs all fakes: \(ProviderTable.all.titles).",
         discussion: """
-            Default addresses on 127.0.0.1: \(defaultAddresses), control API \(controlPort). Real clients take the fakes for the \
-            services; the control API moves the store, the clock, faults and devices.
+            Default ports on 127.0.0.1: \(defaultAddresses), control API \(controlPort). Clients \
+            and SDKs can use the fakes like the real services. The control API simulates \
+            purchases, changes the clock, causes faults and operates devices.
 
             Example:  assay serve --webhook http://127.0.0.1:8080/api/webhooks/revenuecat
                       curl -d '{"user": "ada"}' http://127.0.0.1:9300/assay/v1/store/purchase
@@ -35,56 +36,56 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: "Where RevenueCat sends its events; PROVIDER=URL: where another provider does."
+        help: "URL for RevenueCat's events; PROVIDER=URL for another provider; repeatable."
     )
     var webhook: [String] = []
 
     @Option(
         name: .long,
-        help: "The whole Authorization value of RevenueCat's events (REVENUECAT_WEBHOOK_AUTH)."
+        help: "The Authorization header of RevenueCat's events (REVENUECAT_WEBHOOK_AUTH)."
     )
     var authorization: String?
 
     @Option(name: .long, help: "RevenueCat's signing secret (REVENUECAT_WEBHOOK_SECRET).")
     var signingSecret: String?
 
-    @Option(name: .long, help: "Where Purchasely sends its events.")
+    @Option(name: .long, help: "URL for Purchasely's events.")
     var purchaselyWebhook: String?
 
     @Option(name: .long, help: "Purchasely's shared secret (PURCHASELY_WEBHOOK_SECRET).")
     var purchaselySecret: String?
 
-    @Option(name: .long, help: "The key RevenueCat's REST demands (REVENUECAT_API_KEY).")
+    @Option(name: .long, help: "The key that RevenueCat's API requires (REVENUECAT_API_KEY).")
     var revenuecatKey: String?
 
-    @Option(name: .long, help: "The key OneSignal demands (ONESIGNAL_API_KEY).")
+    @Option(name: .long, help: "The key that OneSignal's API requires (ONESIGNAL_API_KEY).")
     var onesignalKey: String?
 
     @Option(
         name: .long,
-        help: "The Firebase project of callers with an API key only (demo-project)."
+        help: "The Firebase project of requests with only an API key (default: demo-project)."
     )
     var firebaseProject: String?
 
-    @Flag(name: .long, help: "Firebase as in production: signed tokens, expiry, limits.")
+    @Flag(name: .long, help: "Run Firebase as in production: signed tokens, expiry and limits.")
     var firebaseProduction = false
 
     @Option(
         name: .long,
-        help: "A switch: PROVIDER.SWITCH=VALUE, for example firebase.tokens=rs256."
+        help: "Set a switch of a fake, for example firebase.tokens=rs256; repeatable."
     )
     var set: [String] = []
 
-    @Option(name: .long, help: "State to begin with, as --export-on-exit wrote it.")
+    @Option(name: .long, help: "The file of the initial state, written by --export-on-exit.")
     var `import`: String?
 
-    @Option(name: .long, help: "Where the state is written when it ends.")
+    @Option(name: .long, help: "The file to which the state is written at the end.")
     var exportOnExit: String?
 
-    @Option(name: .long, help: "What ids are drawn from.")
+    @Option(name: .long, help: "The seed of the generated IDs.")
     var seed: UInt64 = 0
 
-    @Option(name: .long, help: "The journal's bound in MiB.")
+    @Option(name: .long, help: "The largest size of the journal (the log of HTTP calls) in MiB.")
     var journalMax = 256
 
     @Option(
@@ -99,20 +100,22 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Flag(
         name: .long,
-        help: "A proxy through which a backend's calls to the services' own hosts reach the fakes."
+        help: "Run a proxy that redirects calls to the hosts of the services to the fakes."
     )
     var intercept = false
 
     @Option(
         name: .long,
-        help: "Where --intercept writes its authority, and env.sh for the backend's shell."
+        help: "The folder for the CA of --intercept and for env.sh, which configures a shell."
     )
     var interceptFolder = ".assay/intercept"
 
-    @Flag(name: .long, help: "No line for each exchange.")
+    @Flag(name: .long, help: "Print no line for each exchange.")
     var quiet = false
 
-    /// Flags of an earlier form, which name the command that took their place.
+    /// The flags `--coverage` and `--json` of an earlier version.
+    ///
+    /// Their use is an error that names the new command.
     @Flag(name: .long, help: .hidden)
     var coverage = false
 
@@ -124,7 +127,7 @@ struct ServeCommand: AsyncParsableCommand {
             let flag = coverage ? "--coverage" : "--json"
             let command = json ? "assay coverage --json" : "assay coverage"
             throw ValidationError(
-                "'serve' has no \(flag): the list of operations is a command, '\(command)'"
+                "'serve' has no \(flag): to list the operations, run '\(command)'"
             )
         }
     }
@@ -147,7 +150,8 @@ struct ServeCommand: AsyncParsableCommand {
             token: Setting.controlToken.secret
         )
         open.control.open(control)
-        // Whoever reads that it is ready may end it.
+        // Signals are handled from here on, because a caller may send one when it reads the line
+        // `ready`.
         let interruption = Interruption()
         try announce(open, interception)
         let lines = quiet ? nil : Task { await Self.follow(world) }
@@ -180,12 +184,12 @@ struct ServeCommand: AsyncParsableCommand {
         let isIntercepted = intercept
         let project = firebaseProject
         if let project, project.isEmpty || project.contains("/") {
-            throw Failure(.usage, "--firebase-project '\(project)' is no project id")
+            throw Failure(.usage, "--firebase-project '\(project)' is not a project ID")
         }
         let hooks = try webhooks()
         world.edit("") { services, _ in
             if isProduction { services.firebase.settings = .production }
-            // Under its own name no service hands out tokens that nobody signed.
+            // Under the real host names, the tokens must be signed as the real service signs them.
             if isIntercepted { services.firebase.settings.tokens = .rs256 }
             if let project { services.firebase.settings.project = project }
             for (provider, target) in hooks { provider.connect(&services, target) }
@@ -194,7 +198,8 @@ struct ServeCommand: AsyncParsableCommand {
         return world
     }
 
-    /// A flag's secret, else that of the variable `PROVIDER_…`.
+    /// Returns the secret that a flag gives, else the value of the environment variable
+    /// `PROVIDER_ROLE`, such as `REVENUECAT_API_KEY`.
     private func secret(_ flag: String?, _ party: Exchange.Party, _ role: String) -> Secret? {
         let variable = "\(party)_\(role)".uppercased()
         let text = flag ?? ProcessInfo.processInfo.environment[variable]
@@ -210,7 +215,7 @@ struct ServeCommand: AsyncParsableCommand {
         return keys
     }
 
-    /// Where each provider sends its events.
+    /// Returns the providers that send webhooks, each with the URL and the secrets of its webhook.
     private func webhooks() throws -> [(ProviderEntry, WebhookTarget)] {
         let senders = ProviderTable.all.listed.filter { $0.webhookEndpoint != nil }
         let authorizations = [Exchange.Party.revenueCat: authorization]
@@ -230,7 +235,9 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// `PROVIDER=URL`, or a URL of RevenueCat's.
+    /// Parses a value of `--webhook`, which is `PROVIDER=URL`.
+    ///
+    /// A URL alone is for RevenueCat's events.
     private static func named(
         _ text: String,
         _ senders: [ProviderEntry]
@@ -244,9 +251,9 @@ struct ServeCommand: AsyncParsableCommand {
             let near = Suggestion.nearest(to: parts[0], among: names)
             throw Failure(
                 .usage,
-                "--webhook '\(text)': '\(parts[0])' sends no events; "
+                "--webhook '\(text)': no provider '\(parts[0])' sends events; "
                     + (near.map { "did you mean '\($0)'? " } ?? "")
-                    + "there are \(names.joined(separator: ", "))"
+                    + "the providers are \(names.joined(separator: ", "))"
             )
         }
         return ("--webhook", provider.party, parts[1])
@@ -264,7 +271,7 @@ struct ServeCommand: AsyncParsableCommand {
             guard parts.count == 2, path.count == 2 else {
                 throw Failure(.usage, "--set '\(text)' is not PROVIDER.SWITCH=VALUE")
             }
-            // `true`, `5` and `[…]` are what they look like; everything else is text.
+            // `true`, `5` and `[…]` are JSON values; any other value is a string.
             let value = (try? JSONValue(parsing: parts[1])) ?? .string(parts[1])
             if let problem = ControlAPI.changeSwitch(
                 of: path[0],
@@ -279,7 +286,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     private func load(_ path: String, into world: FakeWorld) throws {
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw Failure(.usage, "cannot read --import '\(path)'")
+            throw Failure(.usage, "cannot read the --import file '\(path)'")
         }
         let value: JSONValue
         do throws(JSONError) {
@@ -294,7 +301,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// A file that cannot be written is told now and not when the work is lost.
+    /// Checks at the start that the state of the fakes can be written to the file at the end.
     private func checkExport() throws {
         guard let path = exportOnExit else { return }
         do throws(OutputFile.WriteError) {
@@ -343,27 +350,28 @@ struct ServeCommand: AsyncParsableCommand {
             for server in servers { await server.stop() }
             throw Failure(
                 .usage,
-                "\(error.description); choose another with --listen NAME=127.0.0.1:0"
+                "\(error.description); choose another port with --listen NAME=127.0.0.1:0"
             )
         }
     }
 
-    /// Where everything listens, by name.
+    /// Returns the addresses on which the servers listen, by the name of the fake, `control` or
+    /// `intercept`.
     private func places() throws -> [String: (host: String, port: Int)] {
         var places = [
             "control": (host: "127.0.0.1", port: Self.controlPort),
             Self.interceptName: (host: "127.0.0.1", port: Self.interceptPort),
         ]
         let isAdvertised = try TargetOptions.advertised(advertise) != nil
-        // Whoever reaches the control API moves the fakes: from elsewhere only with its token.
+        // The control API can change the fakes, so other machines may reach it only with its token.
         if isAdvertised, Setting.controlToken.secret != nil {
             places["control"] = ("0.0.0.0", Self.controlPort)
         }
         if isAdvertised, intercept {
             throw Failure(
                 .usage,
-                "--advertise and --intercept do not go together: the proxy is for programs on this "
-                    + "machine"
+                "--advertise and --intercept cannot be combined: the proxy is only for programs on "
+                    + "this machine"
             )
         }
         for provider in ProviderTable.all.listed {
@@ -416,12 +424,12 @@ struct ServeCommand: AsyncParsableCommand {
         if let interception {
             text += "intercept   " + style.bold(interception.proxy.baseURL)
             let script = ShellCommand([".", interceptFolder + "/env.sh"])
-            text += "  in your backend's shell:  \(script)\n"
+            text += "  run in the backend's shell:  \(script)\n"
         }
         text += SessionControl.line(open.control, style)
         Terminal.output(text)
         try StandardOutput.check()
-        Terminal.error("ready; Ctrl-C ends it\n")
+        Terminal.error("ready; press Ctrl-C to end\n")
     }
 
     // MARK: A line for each exchange
@@ -431,7 +439,8 @@ struct ServeCommand: AsyncParsableCommand {
         for await number in world.journal.follow() {
             guard let exchange = world.journal.read({ $0.exchange(number) }) else { continue }
             let redaction = Redaction.forPeople(world.declared)
-            // On a clock that was moved the day matters as well.
+            // The date is shown only if it is not the current date, for example after a change of
+            // the clock.
             let text = exchange.at.preciseText.dropLast()
             let isToday = text.prefix(10) == SuiteRun.now().preciseText.prefix(10)
             let time = isToday ? text.dropFirst(11) : text.dropFirst(5)
@@ -441,7 +450,7 @@ struct ServeCommand: AsyncParsableCommand {
                     response.status < 400
                         ? String(response.status) : style.red(String(response.status))
                 case .failed(_, let text): style.red(redaction.text(text))
-                default: style.red("no answer")
+                default: style.red("no response")
                 }
             let what: String =
                 if case .delivery(let name, let attempt) = exchange.purpose {

@@ -1,9 +1,10 @@
 internal import Conformance
 internal import Providers
 
-/// How much of the services' own interfaces the fakes have: what `assay coverage` prints.
+/// The API operations of the real services, and their support in the fakes, as `assay coverage`
+/// prints them.
 struct ServiceCoverage {
-    /// The operations of one interface, with what becomes of each.
+    /// The operations of one API, each with its support status in the fake.
     private struct Interface {
         let title: String
         let operations: [ServiceOperation]
@@ -31,10 +32,10 @@ struct ServiceCoverage {
         }
     }
 
-    /// For people: the sums, then every operation.
+    /// Returns the number of operations of each API, and then a line for every operation.
     ///
-    /// - Parameter most: How long a line may be; nil where none is broken.
-    /// - Returns: Lines, each with its end.
+    /// - Parameter most: The largest length of a line in characters; nil for no limit.
+    /// - Returns: The lines, each ending with a newline.
     func text(_ most: Int?) -> String {
         var text = ""
         let titles = interfaces.map { "\($0.provider.title) \($0.interface.title)" }
@@ -47,14 +48,14 @@ struct ServiceCoverage {
             let judged = interface.described.count { $0.isValidated }
             let older = interface.operations.count - interface.described.count
             text +=
-                title.padded(to: width) + "\(interface.described.count) described: "
+                title.padded(to: width) + "\(interface.described.count) operations: "
                 + parts.joined(separator: ", ")
-                + (judged > 0 ? ", \(judged) judged by its description" : "")
-                + (older > 0 ? "; \(older) older ones" : "") + "\n"
+                + (judged > 0 ? ", \(judged) checked against the API description" : "")
+                + (older > 0 ? "; \(older) older" : "") + "\n"
         }
         for (title, found) in zip(titles, interfaces) {
             text += "\n\(title)\n"
-            // What is the same for neighbours is told once.
+            // Consecutive operations with the same deviation from the real API print it once.
             var told: String?
             for operation in found.interface.operations {
                 let head =
@@ -75,7 +76,7 @@ struct ServiceCoverage {
         return text
     }
 
-    /// A path in lines, each but the first beginning with a slash.
+    /// Breaks a path that is longer than `most` characters into lines that begin with a slash.
     private static func broken(_ path: String, _ most: Int?) -> [String] {
         guard let most, path.count > most else { return [path] }
         let end = path.prefix(max(most, 20)).lastIndex(of: "/") ?? path.startIndex

@@ -5,9 +5,10 @@ internal import Providers
 internal import Replay
 internal import Reports
 
-/// The control API and its page over the fakes of a session with a backend.
+/// The control API and its web page for the fakes of a session with a backend.
 struct SessionControl {
-    /// Where it is opened unless `--listen control=…` says otherwise (architecture, section 7).
+    /// The default address of the control API, which `--listen control=…` changes (section 7 of the
+    /// architecture page).
     static let address = "127.0.0.1:9300"
 
     let server: ControlServer
@@ -15,9 +16,9 @@ struct SessionControl {
     private let courier: Courier
     private let messenger: WebhookMessenger
 
-    /// Opens the port.
+    /// Opens the port of the control API.
     ///
-    /// - Throws: A failure that says who else has the port.
+    /// - Throws: A failure when another program uses the port.
     init(
         _ session: ReplaySession,
         _ profile: Profile,
@@ -33,7 +34,7 @@ struct SessionControl {
             await messenger.close()
             throw Failure(
                 .unreachable,
-                error.description + "; choose another with --listen control=127.0.0.1:0"
+                error.description + "; choose another port with --listen control=127.0.0.1:0"
             )
         }
         server.open(
@@ -50,10 +51,12 @@ struct SessionControl {
         )
     }
 
-    /// The backend's address.
+    /// The address of the backend.
     var target: String { session.backend.target }
 
-    /// Lets the fakes send their events to the backend; the journal has them from the courier.
+    /// Sets the backend as the target of the fakes' webhooks.
+    ///
+    /// The fakes then send their events to the backend, and the journal of the fakes records them.
     func connect(_ profile: Profile) {
         let base = session.backend.target
         session.world.edit("") { services, _ in
@@ -67,19 +70,21 @@ struct SessionControl {
                 )
                 provider.connect(&services, target)
             }
-            // An app that has an API key only signs in to the project that the backend trusts.
+            // An app with only an API key signs in to the project that the backend trusts.
             services.firebase.settings.project = profile.firebaseProject
         }
     }
 
-    /// Delivers what is due until cancelled, or until the backend that we started ends by itself.
+    /// Sends the webhook events that are due, until the task is canceled or a backend that Assay
+    /// started ends.
     ///
-    /// - Returns: How it ended, when it was the backend that did.
+    /// - Returns: A description of how the backend ended; nil when it is still running.
     func run(_ interruption: Interruption) async throws -> String? {
         let process = session.backend.process
         let death = Locked<String?>(nil)
         let courier = courier
-        // It ends with the session at the latest, when the backend is stopped.
+        // This task ends at the latest when the session ends, because the session stops the
+        // backend.
         Task {
             guard let text = await process?.ended() else { return }
             death.withLock { $0 = text }
@@ -97,13 +102,15 @@ struct SessionControl {
         await messenger.close()
     }
 
-    /// The line that says where the page is.
+    /// Returns the line of the output that contains the address of the web page.
     static func line(_ server: ControlServer, _ style: TerminalStyle) -> String {
-        "page        " + style.bold(server.baseURL + "/") + "  what happens, live\n"
+        "page        " + style.bold(server.baseURL + "/") + "  shows all requests live\n"
     }
 }
 
-/// Lets a session stand after its run, with the control API open from its beginning.
+/// Keeps the backend and the fakes running after the last case (`--keep`).
+///
+/// The control API is open from the start of the run.
 final class SessionKeeper: Sendable {
     private let profile: Profile
     private let address: ListenAddress
@@ -116,23 +123,25 @@ final class SessionKeeper: Sendable {
         self.allowed = Set(allowed)
     }
 
-    /// Where the page is, once it is open.
+    /// The address of the web page; nil before the control API is open.
     var pageURL: String? { control.withLock { $0.map { $0.server.baseURL + "/" } } }
 
-    /// - Throws: A failure that says who else has the port.
+    /// Opens the control API for the fakes of a session.
+    ///
+    /// - Throws: A failure when another program uses the port.
     func open(_ session: ReplaySession) async throws {
         let opened = try await SessionControl(session, profile, at: address, allowed: allowed)
         control.withLock { $0 = opened }
     }
 
-    /// Until Ctrl-C, or until the backend ends by itself, which is told.
+    /// Waits until Ctrl-C or the end of the backend, for which it prints a message.
     func keep(_ interruption: Interruption) async throws {
         guard let control = control.withLock({ $0 }) else { return }
-        // From now on the fakes' own events are the backend's, and nobody's case.
+        // From now on, the events of the fakes go to the backend and belong to no case.
         control.connect(profile)
         Terminal.error(
-            "\nkept: \(control.server.baseURL)/ shows what happens; "
-                + "the backend is \(control.target); Ctrl-C ends it\n"
+            "\nkept running: the backend at \(control.target), and a page with all requests at "
+                + "\(control.server.baseURL)/; press Ctrl-C to end\n"
         )
         if let text = try await control.run(interruption) {
             Terminal.message("the backend ended by itself: \(text)")
@@ -145,7 +154,8 @@ final class SessionKeeper: Sendable {
 }
 
 extension WebhookTarget {
-    /// A provider's webhook, with the secrets that the profile has for it.
+    /// Creates the webhook target of a provider, with the secrets that the profile has for this
+    /// provider.
     init(of party: Exchange.Party, at url: String, _ profile: Profile) {
         func secret(_ role: String) -> Secret? {
             party.secret(role).flatMap { profile.secrets[$0] }

@@ -3,18 +3,19 @@ internal import Conformance
 internal import FakeServers
 internal import Foundation
 
-/// An option that may also be given by a variable of the environment, and perhaps by the profile:
-/// the one place that says its names, what counts when nobody says anything, and what it is for.
+/// An option that a flag, an environment variable or the profile can set.
 ///
-/// `--help`, the reading of the environment, what errors call it and the search for misspelt
-/// variables follow from it. A flag counts more than a variable, a variable more than the profile.
+/// This is the single definition of its names, its default and its help text. It is used for
+/// `--help`, to read the environment, in error messages, and to detect misspelled variables. A flag
+/// has precedence over a variable, and a variable over the profile.
 struct Setting: Sendable {
-    /// The flag without its dashes; nil: the environment alone says it.
+    /// The flag without its dashes; nil for an option without a flag.
     let flag: String?
     let variable: String
-    /// The profile's key that says the same.
+    /// The key of the profile that sets the option when flag and variable do not; nil without such
+    /// a key.
     let profileKey: String?
-    /// What counts when nobody says anything, in words.
+    /// The default value, in words for the help text; nil without a default.
     let fallback: String?
     let summary: String
 
@@ -32,18 +33,19 @@ struct Setting: Sendable {
         self.summary = summary
     }
 
-    /// What `--help` says of it.
+    /// The help text of the option, with its default value and its environment variable.
     var help: ArgumentHelp {
         let notes = [fallback.map { "default: \($0)" }, variable].compactMap { $0 }
         return ArgumentHelp(stringLiteral: "\(summary) (\(notes.joined(separator: "; "))).")
     }
 
-    /// Its flag, or the variable where it has none.
+    /// The flag with its dashes, or the environment variable of an option without a flag.
     var name: String { flag.map { "--" + $0 } ?? variable }
 
     // MARK: Reading
 
-    /// What somebody gave, and the name by which errors speak of it.
+    /// A value that the user has given for an option, and the flag or variable that contains it,
+    /// for error messages.
     struct Given: Sendable {
         let text: String
         let name: String
@@ -53,10 +55,10 @@ struct Setting: Sendable {
 
     static var environment: Environment { ProcessInfo.processInfo.environment }
 
-    /// What the variable says, where it is a secret.
+    /// The value of the environment variable as a secret; nil when the variable is unset or empty.
     var secret: Secret? { text(nil).flatMap { $0.isEmpty ? nil : Secret($0) } }
 
-    /// What the flag says, else the variable; nil when neither says anything.
+    /// Returns the value of the flag, else of the environment variable; nil when neither is set.
     func given(_ flag: String?, _ environment: Environment = Self.environment) -> Given? {
         if let flag { return Given(text: flag, name: name) }
         return environment[variable].map { Given(text: $0, name: variable) }
@@ -66,15 +68,15 @@ struct Setting: Sendable {
         given(flag, environment)?.text
     }
 
-    /// What the flags say, else the variable's parts between commas.
+    /// Returns the values of the flag, else the comma-separated values of the environment variable.
     func texts(_ flags: [String], _ environment: Environment = Self.environment) -> [String] {
         guard flags.isEmpty else { return flags }
         return environment[variable]?.split(separator: ",").map(String.init) ?? []
     }
 
-    /// Whether the flag, or else the variable, asks for it.
+    /// Returns whether the option is on: the flag is set, or the environment variable is true.
     ///
-    /// - Throws: A failure of usage where the variable says neither `true` nor `false`.
+    /// - Throws: A usage failure when the variable is neither `true` nor `false`.
     func isAsked(_ flag: Bool, _ environment: Environment = Self.environment) throws -> Bool {
         if flag { return true }
         switch environment[variable]?.lowercased() {
@@ -85,9 +87,10 @@ struct Setting: Sendable {
         }
     }
 
-    /// A whole number within bounds.
+    /// Returns the number that the flag or the environment variable gives, else the default.
     ///
-    /// - Throws: A failure of usage that names the flag or the variable, whichever was given.
+    /// - Throws: A usage failure that names the flag or the variable when the number is out of
+    ///   range.
     func number(
         _ flag: Int?,
         or normal: Int,
@@ -111,13 +114,13 @@ extension Setting {
         "profile",
         "ASSAY_PROFILE",
         fallback: "./assay.yaml if there is one",
-        "The profile"
+        "The profile, a file that describes the backend"
     )
     static let importProfile = Setting(
         "profile",
         "ASSAY_PROFILE",
         fallback: "./assay.yaml",
-        "The profile, for the webhooks' paths"
+        "The profile, a file with the webhook paths of the backend"
     )
     static let target = Setting(
         "target",
@@ -134,12 +137,12 @@ extension Setting {
     static let targetHosts = Setting(
         "allow-host",
         "ASSAY_ALLOW_HOST",
-        "A host other than loopback that may be a target, or that an intercepted backend may call"
+        "A host other than loopback that may be the target or that an intercepted backend may call"
     )
     static let pageHosts = Setting(
         "allow-host",
         "ASSAY_ALLOW_HOST",
-        "A host other than loopback that the page may be on or call"
+        "A host other than loopback that the page may be loaded from or call"
     )
     static let listen = Setting(
         "listen",
@@ -149,184 +152,190 @@ extension Setting {
     static let serveListen = Setting(
         "listen",
         "ASSAY_LISTEN",
-        "Another address: NAME=HOST:PORT, for example control=127.0.0.1:0"
+        "The address of a fake, instead of its default: NAME=HOST:PORT, such as control=127.0.0.1:0"
     )
     static let intercept = Setting(
         "intercept",
         "ASSAY_INTERCEPT",
         profile: "start: intercept",
-        "Let the started backend's calls to the services' own hosts reach the fakes, and refuse all "
-            + "others"
+        "Send the started backend's calls to the services' hosts to the fakes, and refuse calls to "
+            + "other hosts"
     )
     static let contracts = Setting(
         "contracts",
         "ASSAY_CONTRACTS",
-        "A folder of contracts of your own; the same id replaces a shipped one"
+        "A folder with your contracts; they replace shipped contracts with the same ID"
     )
     static let report = Setting(
         "report",
         "ASSAY_REPORT",
-        "FORMAT=PATH, repeatable: json, junit, html, github, markdown, badge; PATH - is standard output"
+        "Write a report, as FORMAT=PATH; repeatable. FORMAT is json, junit, html, github, markdown or "
+            + "badge; PATH - is standard output"
     )
     static let knownFailing = Setting(
         "known-failing",
         "ASSAY_KNOWN_FAILING",
         profile: "known-failing",
-        "List of accepted failures: case, code, reason"
+        "File of known failures, each with its case, finding code and reason"
     )
     static let seed = Setting(
         "seed",
         "ASSAY_SEED",
-        "Any text; the same seed runs the same cases the same way"
+        "Any string; the same seed repeats the same run"
     )
-    static let appSeed = Setting("seed", "ASSAY_SEED", "Any text; it names the run's users")
+    static let appSeed = Setting(
+        "seed",
+        "ASSAY_SEED",
+        "Any string; the IDs of the test users contain it"
+    )
     static let jobs = Setting(
         "jobs",
         "ASSAY_JOBS",
         fallback: "8",
-        "How many cases run at once, beside those that only wait"
+        "The number of cases that run at once; cases that only wait do not count"
     )
     static let backends = Setting(
         "backends",
         "ASSAY_BACKENDS",
-        fallback: "1 and 2 for each processor where 'start' names {{data}}, else 1",
-        "How many backends may stand at once, for cases that play alone"
+        fallback: "1 plus 2 per processor, at most 9, if 'start' uses {{data}}, else 1",
+        "The number of backend instances that run at once, for cases that cannot share one"
     )
     static let minimiseJobs = Setting(
         "jobs",
         "ASSAY_JOBS",
         fallback: "8",
-        "With --minimise: how many candidates are played at once"
+        "With --minimise: the number of smaller contracts that are tried at once"
     )
     static let appJobs = Setting(
         "jobs",
         "ASSAY_JOBS",
-        fallback: "10 for each processor, at most 32",
-        "How many scenarios run at once"
+        fallback: "10 per processor, at most 32",
+        "The number of scenarios that run at once"
     )
     static let shard = Setting(
         "shard",
         "ASSAY_SHARD",
-        "I/N, or 'auto' where the CI engine says it: only this part of the suite; 'assay merge' joins"
+        "Run only shard I of N, as I/N, or 'auto' to use the variables of the CI engine; "
+            + "'assay merge' joins the shards"
     )
     static let save = Setting(
         "save",
         "ASSAY_SAVE",
-        "Write the whole run to a file that 'assay judge' reads"
+        "Write the complete run to a file, which 'assay judge' can judge again"
     )
     static let maxTime = Setting(
         "max-time",
         "ASSAY_MAX_TIME",
         fallback: "15m",
-        "Stop after this long and report what has run"
+        "Stop after this time, and report the cases that have run"
     )
     static let found = Setting(
         "found",
         "ASSAY_FOUND",
         fallback: "assay-found",
-        "Where what variations and lives have found is written as contracts"
+        "The folder for contracts that reproduce the failures of searches and of 'assay explore'"
     )
     static let exploreTime = Setting(
         "for",
         "ASSAY_FOR",
-        fallback: "until nothing new was played for a minute",
-        "How long lives are played, such as 2m"
+        fallback: "until nothing new was covered for a minute",
+        "The duration of the campaign, such as 2m"
     )
     static let exploreJobs = Setting(
         "jobs",
         "ASSAY_JOBS",
         fallback: "16",
-        "How many lives are played at once"
+        "The number of histories that run at once"
     )
-    static let lives = Setting(
-        "lives",
-        "ASSAY_LIVES",
-        fallback: "as many as there is time for",
-        "How many lives are played"
+    static let histories = Setting(
+        "histories",
+        "ASSAY_HISTORIES",
+        fallback: "as many as the time allows",
+        "The number of histories to run"
     )
     static let corpus = Setting(
         "corpus",
         "ASSAY_CORPUS",
-        "A folder of lives to begin with, where those worth keeping are left"
+        "A folder of saved histories to start from; histories that cover something new are added"
     )
     static let shrinkTime = Setting(
         "shrink-time",
         "ASSAY_SHRINK_TIME",
         fallback: "20s",
-        "How long one life that fails may be made smaller"
+        "The longest time to shrink one failing history"
     )
     static let expired = Setting(
         "expired",
         "ASSAY_EXPIRED",
-        "Golden contracts older than their max-age: warn or error"
+        "How to report golden contracts that are older than their max-age: warn or error"
     )
     static let url = Setting("url", "ASSAY_URL", profile: "app.url", "URL of the web app")
     static let browser = Setting(
         "browser",
         "ASSAY_BROWSER",
         fallback: "chrome-headless-shell or chromium on the PATH",
-        "The browser: a path or a name"
+        "The browser, as a path or a name"
     )
     static let bodyMax = Setting(
         "body-max",
         "ASSAY_BODY_MAX",
-        "Bodies longer than this many KiB are kept as length and digest"
+        "Record only the length and a digest of bodies larger than this many KiB"
     )
     static let redactionKey = Setting(
         nil,
         "ASSAY_REDACTION_KEY",
-        "What stands in for secrets in a recording is made with it"
+        "The key for computing the placeholders that replace secrets in recordings"
     )
     static let advertise = Setting(
         "advertise",
         "ASSAY_ADVERTISE",
-        "The host by which others reach this machine, as a container does: fakes are told by it, and "
-            + "listen on every address"
+        "The host name by which containers or other machines reach this one; the URLs of the fakes "
+            + "use it, and the fakes listen on all addresses"
     )
     static let authority = Setting(
         "ca",
         "ASSAY_CA",
         profile: "ca",
         fallback: "SSL_CERT_FILE",
-        "A file in PEM of who signed the certificate of an https address, believed beside the system's"
+        "PEM file with additional CA certificates to trust for https targets"
     )
     static let controlToken = Setting(
         nil,
         "ASSAY_CONTROL_TOKEN",
-        "What callers of the control API have to show, and what 'send' and 'resend' show it"
+        "The token that the control API requires, and that 'send' and 'resend' send"
     )
 
     static let liveKey = Setting(
         nil,
         "ASSAY_LIVE_KEY",
-        "The key that 'doctor --against-live' shows the live service; one that may only read is best"
+        "The key that 'doctor --against-live' sends to the live service; use a read-only one"
     )
 
-    /// All of them; who adds one adds a line here.
+    /// All settings; a new one is added here.
     static let all: [Setting] = [
         profile, importProfile, target, start, intercept, targetHosts, pageHosts, listen,
         serveListen,
         contracts, report,
         knownFailing, seed, appSeed, jobs, backends, minimiseJobs, appJobs,
         exploreJobs, shard, save, maxTime,
-        found, exploreTime, lives, corpus, shrinkTime,
+        found, exploreTime, histories, corpus, shrinkTime,
         expired, url,
         browser, bodyMax, redactionKey, controlToken, authority, advertise, liveKey,
     ]
 
-    /// A line for each that no flag says.
+    /// The lines of `--help` for the settings without a flag.
     static let withoutFlag: String = all.filter { $0.flag == nil }
         .map { "  \($0.variable)  \($0.summary)." }.joined(separator: "\n")
 
-    /// Variables that Assay sets itself.
+    /// Environment variables that Assay sets for the programs that it starts.
     private static let own = [
         "ASSAY_PROCESS", "ASSAY_AUTHORITY", EgressHook.addressVariable, EgressHook.allowedVariable,
     ]
 
-    /// A line for each variable that looks like one of ours and is none.
+    /// Returns warnings about environment variables that look like misspelled settings.
     ///
-    /// It was misspelt, and what it says would be left aside in silence. A variable that is like
-    /// none of ours may be the user's own.
+    /// Without the warning, Assay would silently ignore such a variable. A variable that resembles
+    /// no setting gets no warning, because it may belong to the user.
     static func warnings(_ environment: Environment) -> [String] {
         let known = Set(all.map(\.variable) + own)
         return environment.keys.sorted().compactMap { name in

@@ -1,11 +1,13 @@
 internal import Conformance
 
-/// A part of the suite: the contracts whose ids fall to it, the same on every machine.
+/// One part of a suite that is split over several machines.
+///
+/// The IDs of the contracts determine the parts, so that every machine computes the same split.
 struct Shard: Hashable, Sendable, CustomStringConvertible {
     let index: Int
     let count: Int
 
-    /// `2/3`; nil when that is no part of anything.
+    /// Parses a shard such as `2/3`; nil for an invalid string.
     init?(_ text: String) {
         let parts = text.split(separator: "/").map(String.init)
         guard parts.count == 2, let index = Int(parts[0]), let count = Int(parts[1]),
@@ -17,37 +19,43 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { "\(index)/\(count)" }
 
-    /// All variants of a contract fall to one part, so that they share their twins.
+    /// Returns whether a contract belongs to this shard.
+    ///
+    /// All variants of a contract belong to the same shard, so that they share their baseline runs
+    /// (the same case without faults).
     func takes(_ contract: Contract) -> Bool {
         var generator = SeededGenerator(seed: 0, text: contract.id)
         return Int(generator.next() % UInt64(count)) + 1 == index
     }
 
-    /// The part that the flag, or else the environment, asks for; nil: all.
+    /// Returns the shard that the flag or the environment variable gives; nil for the complete
+    /// suite.
     ///
-    /// - Throws: A failure of usage where it is none, or no engine says which.
+    /// - Throws: A usage failure for an invalid shard, or for `auto` without a CI engine.
     static func given(_ flag: String?, _ environment: Setting.Environment) throws -> Shard? {
         guard let given = Setting.shard.given(flag, environment) else { return nil }
         if given.text == "auto" { return try told(by: environment) }
         guard let shard = Shard(given.text) else {
-            throw Failure(.usage, "\(given.name) '\(given.text)' is not a part such as 2/3")
+            throw Failure(.usage, "\(given.name) '\(given.text)' is not a shard such as 2/3")
         }
         return shard
     }
 
-    // MARK: Told by an engine
+    // MARK: Shards of CI engines
 
-    /// How an engine tells each of its machines which one it is.
+    /// The environment variables by which a CI engine numbers its machines.
     private struct Engine {
         let name: String
         let index: String
-        /// What its first machine is called.
+        /// The number that the engine gives to the first machine: 0 or 1.
         let first: Int
         let count: String
     }
 
-    /// GitLab's `parallel`, CircleCI's `parallelism`, Buildkite's `parallelism`, and Kubernetes' Indexed
-    /// Jobs, whose manifest has to set the number itself.
+    /// The CI engines that number their machines: GitLab (`parallel`), CircleCI and Buildkite
+    /// (`parallelism`), and Kubernetes (Indexed Jobs).
+    ///
+    /// A Kubernetes manifest has to set `JOB_COMPLETIONS` itself.
     private static let engines = [
         Engine(name: "GitLab", index: "CI_NODE_INDEX", first: 1, count: "CI_NODE_TOTAL"),
         Engine(name: "CircleCI", index: "CIRCLE_NODE_INDEX", first: 0, count: "CIRCLE_NODE_TOTAL"),
@@ -65,18 +73,18 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
         ),
     ]
 
-    /// The part that falls to this machine, as the engine that runs it says.
+    /// Returns the shard of this machine from the variables of its CI engine.
     ///
-    /// - Throws: A failure of usage where no engine is recognised, or where it does not say how many
-    ///   machines there are: one that took all for itself would only seem to be a part.
+    /// - Throws: A usage failure when no engine is recognized, or when the number of machines is
+    ///   not known: a run of the complete suite would then look like a shard.
     static func told(by environment: [String: String]) throws -> Shard {
         for engine in engines {
             guard let index = environment[engine.index] else { continue }
             guard let count = environment[engine.count] else {
                 throw Failure(
                     .usage,
-                    "--shard auto: \(engine.name) says in \(engine.index) which machine this is, and "
-                        + "nothing says how many there are; set \(engine.count)"
+                    "--shard auto: \(engine.name) sets \(engine.index) but not the number of "
+                        + "machines; set \(engine.count)"
                 )
             }
             guard let number = Int(index),
@@ -84,7 +92,7 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
             else {
                 throw Failure(
                     .usage,
-                    "--shard auto: \(engine.index) '\(index)' of \(engine.count) '\(count)' is no part"
+                    "--shard auto: \(engine.index) '\(index)' of \(engine.count) '\(count)' is not a shard"
                 )
             }
             return shard
@@ -92,7 +100,7 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
         throw Failure(
             .usage,
             "--shard auto: none of \(engines.map(\.index).joined(separator: ", ")) is set; write the "
-                + "part, such as --shard ${{ matrix.part }}/4 on GitHub"
+                + "shard, such as --shard ${{ matrix.part }}/4 on GitHub"
         )
     }
 }

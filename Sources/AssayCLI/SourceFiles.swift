@@ -1,12 +1,13 @@
 internal import Foundation
 internal import Replay
 
-/// The files of a backend's repository that say something of it, read within bounds.
+/// Reads the source and configuration files of a repository, up to limits on their number and size.
 enum SourceFiles {
     private static let fileCountMax = 2000
     private static let fileBytesMax = 512 << 10
     private static let bytesMax = 20 << 20
-    /// What others wrote, what was built, and what is no part of the running backend.
+    /// The names of skipped folders: dependencies, build output, and files that the running backend
+    /// does not use.
     private static let passedOver: Set<String> = [
         "node_modules", "venv", "env", "vendor", "dist", "build", "target", "__pycache__",
         "coverage",
@@ -14,9 +15,11 @@ enum SourceFiles {
         "static",
     ]
 
-    /// - Parameter folder: The repository.
-    /// - Returns: Code, manifests and `.env.example`, by their paths in the folder; nothing where it cannot
-    ///   be read.
+    /// Reads the files of a repository.
+    ///
+    /// - Parameter folder: The folder of the repository.
+    /// - Returns: The code, the manifests and `.env.example`, with paths relative to the folder;
+    ///   empty when the folder cannot be read.
     static func read(_ folder: String) -> [SourceSurvey.File] {
         let files = FileManager.default
         var found: [SourceSurvey.File] = []
@@ -41,7 +44,7 @@ enum SourceFiles {
                     found.append(
                         SourceSurvey.File(path: path, text: String(decoding: data, as: UTF8.self))
                     )
-                // A link may lead anywhere, and back.
+                // Links are skipped, because they may lead anywhere or form a cycle.
                 default: continue
                 }
             }
@@ -49,7 +52,10 @@ enum SourceFiles {
         return found
     }
 
-    /// The folder's own interpreter in the place of `python`, when there is one.
+    /// Returns a start command in which `python` is replaced by the interpreter in the folder's
+    /// virtual environment.
+    ///
+    /// Without one, `python3` replaces a `python` that is not installed.
     static func command(_ command: String, in folder: String) -> String {
         guard command.hasPrefix("python ") else { return command }
         for name in [".venv/bin/python", "venv/bin/python"]

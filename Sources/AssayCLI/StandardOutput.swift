@@ -7,15 +7,17 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Standard output, where results go.
+/// Standard output, to which commands print their results.
 ///
-/// It remembers the first write that failed, which `Main` turns into an exit code, so that no
-/// command can forget it.
+/// The first failed write is remembered, and `Main` turns it into an exit code. Commands do not
+/// have to check for it.
 enum StandardOutput {
-    /// The system's error number of the first failed write; 0 while all succeed.
+    /// The system's error number of the first failed write; 0 while all writes succeed.
     private static let failure = Locked<Int32>(0)
 
-    /// Writes text; after a failure nothing more is written.
+    /// Writes text to standard output.
+    ///
+    /// After a failed write, nothing more is written.
     static func write(_ text: String) {
         guard failure.withLock({ $0 }) == 0 else { return }
         let code = SystemWrite.all(Array(text.utf8), to: STDOUT_FILENO)
@@ -23,33 +25,36 @@ enum StandardOutput {
         failure.withLock { if $0 == 0 { $0 = code } }
     }
 
-    /// The reason why results did not arrive; nil when they did, or when their reader ended by itself.
+    /// The reason why output was lost; nil when nothing was lost or the reader closed the pipe.
     static var lostReason: String? {
         let code = failure.withLock { $0 }
         guard code != 0, code != EPIPE else { return nil }
         return "cannot write to standard output: \(String(cString: strerror(code)))"
     }
 
-    /// Ends a command that runs until it is interrupted when its first lines did not arrive.
+    /// Checks that the first lines of output were written, for a command that runs until Ctrl-C.
     ///
-    /// - Throws: An empty failure; `Main` reports the reason.
+    /// - Throws: An empty failure when the lines were lost; `Main` reports the reason.
     static func check() throws {
         if lostReason != nil { throw Failure(.outputFailed, "") }
     }
 }
 
-/// Files whose failure does not end the command: reports, found contracts, pictures.
+/// Writes files that do not end the command when they cannot be written: reports, contracts of
+/// failures, screenshots.
 ///
-/// Everything else is still written, and `Main` turns the failure into an exit code.
+/// The other files are still written, and `Main` turns the failure into an exit code.
 enum LostFiles {
     private static let isAnyLost = Locked(false)
 
     /// Whether a file of this run could not be written.
     static var exist: Bool { isAnyLost.withLock { $0 } }
 
-    /// Writes a file, and on a failure reports it on standard error and remembers it.
+    /// Writes a file.
     ///
-    /// - Returns: Whether it is written.
+    /// When that fails, prints the error on standard error and remembers the failure.
+    ///
+    /// - Returns: Whether the file was written.
     @discardableResult
     static func unless(_ write: () throws(OutputFile.WriteError) -> Void) -> Bool {
         do throws(OutputFile.WriteError) {
@@ -62,6 +67,6 @@ enum LostFiles {
         }
     }
 
-    /// Begins another run of the same process.
+    /// Forgets the files that could not be written, before another run in the same process.
     static func forget() { isAnyLost.withLock { $0 = false } }
 }

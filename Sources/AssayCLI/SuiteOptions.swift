@@ -3,21 +3,21 @@ internal import Conformance
 internal import ContractFiles
 internal import Foundation
 
-/// Options of the commands that select contracts.
+/// The options of the commands that select contracts.
 struct SelectionOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: "Only cases that match: a case, a contract, a folder, a clause, or with *.",
+        help: "Only matching cases: a case, contract, folder, clause, or a pattern with *.",
         completion: Completions.cases
     )
     var only: [String] = []
 
-    @Option(name: .long, help: "Not the cases that match.", completion: Completions.cases)
+    @Option(name: .long, help: "Skip matching cases.", completion: Completions.cases)
     var skip: [String] = []
 
     @Option(
         name: .long,
-        help: "The lowest level that counts: must, should or may (verify: should).",
+        help: "The lowest level to include: must, should or may (default of verify: should).",
         completion: .list(Contract.Level.allCases.map(\.rawValue))
     )
     var level: String?
@@ -25,16 +25,19 @@ struct SelectionOptions: ParsableArguments {
     @Option(name: .long, help: Setting.contracts.help, completion: .directory)
     var contracts: [String] = []
 
-    /// - Parameter fallback: The level when --level says nothing; --only may name what lies below.
-    /// - Returns: The selection that the flags describe.
-    /// - Throws: A failure of usage for a level that does not exist.
+    /// Returns the selection that the flags describe.
+    ///
+    /// - Parameter fallback: The lowest level that runs without `--level`. A contract below this
+    ///   level runs if `--only` gives its exact ID.
+    /// - Returns: The selection.
+    /// - Throws: A usage failure for an unknown level.
     func selection(fallback: Contract.Level? = nil) throws -> Selection {
         let known = Contract.Level.allCases.map(\.rawValue)
         let parsed = try level.map { text in
             guard let level = Contract.Level(rawValue: text) else {
                 throw Failure(
                     .usage,
-                    "--level '\(text)' is none of \(known.joined(separator: ", "))"
+                    "--level '\(text)' is not one of \(known.joined(separator: ", "))"
                 )
             }
             return level
@@ -42,18 +45,20 @@ struct SelectionOptions: ParsableArguments {
         return Selection(only: only, skip: skip, level: parsed, fallback: fallback)
     }
 
-    /// What finds the same contracts again.
+    /// The flags that select the same contract folders in a later run.
     var replayWords: [String] { folders.flatMap { ["--contracts", $0] } }
 
-    /// The folders of the user's own contracts.
+    /// The folders with the contracts of the user.
     var folders: [String] {
-        // One folder: its name may hold a comma.
+        // The variable names one folder, because its name may contain a comma.
         guard contracts.isEmpty else { return contracts }
         return Setting.contracts.text(nil).map { [$0] } ?? []
     }
 
-    /// The shipped contracts, listed, and the user's own, read; paths given directly replace the
-    /// shipped ones.
+    /// Returns the shipped contracts and those of the user's folders, or only those of the given
+    /// paths.
+    ///
+    /// For the shipped contracts, only the index is read, which lists their headings.
     func contractLibrary(paths: [String] = []) throws -> ContractLibrary {
         do throws(ContractErrors) {
             if !paths.isEmpty {
@@ -77,9 +82,9 @@ struct SelectionOptions: ParsableArguments {
 extension ContractLibrary {
     static let empty = ContractLibrary(files: [])
 
-    /// The contracts of the chosen cases.
+    /// Returns the contracts of the chosen cases.
     ///
-    /// - Throws: A failure that says what is wrong with their files.
+    /// - Throws: A failure with the errors in the files of these contracts.
     func chosen(_ cases: [ContractHeading]) throws -> [Contract] {
         do throws(ContractErrors) {
             return try contracts(of: cases)

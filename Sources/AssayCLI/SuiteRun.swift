@@ -7,7 +7,7 @@ internal import Providers
 internal import Replay
 internal import Programs
 
-/// One run of a selection against one backend, from opening the ports to the report.
+/// A run of selected contracts against one backend, from opening the ports to the report.
 struct SuiteRun: Sendable {
     var profile: Profile
     var addresses: [Exchange.Party: ReplaySession.Address]
@@ -15,36 +15,40 @@ struct SuiteRun: Sendable {
     var suite: String
     var seed: String
     var jobs: Int
-    /// How many backends may stand at once: beside the first, cases that nobody may play beside have
-    /// others of their own.
+    /// The number of backend instances that may run at once.
+    ///
+    /// The additional instances serve cases that cannot share a backend with other cases.
     var backendCountMax = 1
     var knownFailures = KnownFailures()
     var journalBytesMax = 256 << 20
     var isWhole = false
     var shard: Shard?
     var keepsEvidence = false
-    /// The file that gets each case as it finishes.
+    /// The file that receives the result of each case when the case finishes; nil without `--save`.
     var saved: SavedRunFile?
-    /// How the app with accounts deviates from a correct one.
+    /// The defects of the simulated app with user accounts, which uses the backend.
     var appDefects: Set<AccountApp.Defect> = []
-    /// How the app on the Despia runtime deviates from a correct one.
+    /// The defects of the simulated app on the Despia runtime, which uses the backend.
     var clientDefects: Set<ClientDefect> = []
-    /// Only these of the generated variants.
+    /// A filter for the variants of contracts that the run generates; nil to run all variants.
     var isWanted: (@Sendable (Contract) -> Bool)?
-    /// How long the cases may take together, in real time.
+    /// The longest real time for all cases together; nil for no limit.
     var timeMax: Duration?
     /// Whether the first failure ends the run.
     var endsAtFailure = false
-    /// Stops before the first case when none could say anything of the backend.
+    /// Whether the run stops before the first case when a check shows that no case could be judged.
     var looksFirst = true
-    /// Whether a failure that rests on a moment is played again: for people, who look for its cause.
+    /// Whether a failure that may depend on timing is repeated, so that the report can call it a
+    /// race or not.
     var tellsRaces = true
-    /// Told of a backend that is not ready yet.
+    /// A function that is called repeatedly while the backend is not ready.
     var onWaiting: @Sendable (BackendUnderTest.Waiting) -> Void = Terminal.tellWaiting
-    /// What is done with the report while the first backend and the fakes still stand.
+    /// A function that receives the report while the first backend and the fakes are still running.
     var whileOpen: (@Sendable (RunReport) async throws -> Void)?
 
-    /// Opens everything, runs, closes, and returns the report; a cancelled run is interrupted.
+    /// Starts the fakes and the backend, runs the cases, and returns the report.
+    ///
+    /// The report is marked as interrupted when the task was canceled.
     func run(
         progress: Progress,
         interruption: Interruption?,
@@ -119,7 +123,7 @@ struct SuiteRun: Sendable {
         var notes = notes(about: sessions, options.nonce)
         if let reason = sideFailures.withLock({ $0.first }) {
             notes.append(
-                "no other backend could be started, so cases waited for each other: "
+                "no other backend instance could be started, so cases waited for each other: "
                     + (reason.split(separator: "\n").first.map(String.init) ?? reason)
             )
         }
@@ -154,7 +158,7 @@ struct SuiteRun: Sendable {
         return report
     }
 
-    /// The report of this run before its first case.
+    /// Returns the report of this run before its first case.
     private func header(_ target: String, _ began: Instant) -> RunReport {
         var report = RunReport(
             version: assayVersion,
@@ -174,13 +178,18 @@ struct SuiteRun: Sendable {
         return report
     }
 
-    /// What relative times count from: an hour ago, on a whole second, late enough to be the present
-    /// and early enough that an event's own times are never mistaken for the backend's clock.
+    /// Returns the instant to which relative times in contracts refer: one hour before the start of
+    /// the run, on a whole second.
+    ///
+    /// This instant is late enough to count as the present. It is early enough that the times of
+    /// events are not mistaken for times of the backend's clock.
     static func base(at now: Instant) -> Instant {
         Instant(milliseconds: (now.milliseconds / 1000 - 3600) * 1000)
     }
 
-    /// - Throws: What could not be opened, with the exit code that says so.
+    /// Opens a session, and turns an error into a failure with its exit code.
+    ///
+    /// - Throws: A failure with the reason, or `interrupted` after Ctrl-C.
     static func telling(
         _ interruption: Interruption?,
         _ open: () async throws(ReplaySession.OpenError) -> ReplaySession
@@ -193,7 +202,7 @@ struct SuiteRun: Sendable {
         }
     }
 
-    /// The fakes and a backend, with its data in a folder of its own.
+    /// Starts the fakes and opens a backend, which keeps its data in the folder.
     func session(
         in folder: String,
         _ addresses: [Exchange.Party: ReplaySession.Address],
@@ -208,7 +217,7 @@ struct SuiteRun: Sendable {
         } catch {
             throw ReplaySession.OpenError(
                 kind: .configuration,
-                description: "cannot make the folder '\(folder)': \(error.localizedDescription)"
+                description: "cannot create the folder '\(folder)': \(error.localizedDescription)"
             )
         }
         return try await ReplaySession(
@@ -224,7 +233,8 @@ struct SuiteRun: Sendable {
         )
     }
 
-    /// The results, and whether the time was over before all of them were there.
+    /// Runs the contracts until all cases have a result, the time limit is reached, or the first
+    /// failure ends the run.
     private func run(
         _ runner: SuiteRunner,
         endingWith failed: Ending
@@ -250,7 +260,7 @@ struct SuiteRun: Sendable {
         let reason =
             failed.hasEnded
             ? "the first failure ended the run (--fail-fast)"
-            : "the time that --max-time allows was over"
+            : "the time limit (--max-time) was reached"
         guard isOutOfTime || failed.hasEnded else { return (cases, false) }
         let told = cases.map { result in
             var result = result
@@ -262,7 +272,7 @@ struct SuiteRun: Sendable {
         return (told, isOutOfTime)
     }
 
-    /// The first failure, where that is the end.
+    /// Ends a run at its first failure, for `--fail-fast`.
     private final class Ending: Sendable {
         private struct State {
             var hasEnded = false
@@ -290,30 +300,34 @@ struct SuiteRun: Sendable {
         }
     }
 
-    /// What the fakes saw that no case can own.
+    /// Returns notes for the report about HTTP calls that belong to no case, such as calls that a
+    /// fake refused.
     private func notes(about sessions: [ReplaySession], _ nonce: String) -> [String] {
         let exchanges = sessions.flatMap { session in
             session.world.journal.read { $0.exchanges }
         }
         let calls = exchanges.filter { $0.from == .backend }
         let refused = calls.filter { [401, 403].contains($0.response?.status ?? 0) }
-        // Faults of Assay itself, such as connections that could not be prepared.
+        // The journal has notes about problems of Assay, such as connections that could not be
+        // prepared.
         var notes = sessions.flatMap(\.world.journal.notes)
-        // A refusal that a contract planned is not the key's fault: others were accepted.
+        // When the fake accepted other calls, the refusals were planned by contracts, and the key
+        // is correct.
         if let first = refused.first,
             !calls.contains(where: { $0.to == first.to && $0.response?.status == 200 })
         {
             notes.append(
-                "the fake \(first.to) refused \(refused.count) calls of the backend: its key is "
-                    + "not the profile's"
+                "the fake \(first.to) refused \(refused.count) "
+                    + "call\(refused.count == 1 ? "" : "s") of the backend, because the backend's "
+                    + "key differs from the key in the profile"
             )
         }
         let count = sessions.map { $0.executor.unattributedEffectCount(of: nonce) }.reduce(0, +)
         if count > 0 {
             notes.append(
-                (count == 1 ? "1 push names" : "\(count) pushes name")
-                    + " no user of this run and count for no case: the backend's data may be "
-                    + "older than this run; '{{data}}' in 'start: command' stands for a new folder"
+                (count == 1 ? "1 push was" : "\(count) pushes were")
+                    + " ignored, because no user of this run was the recipient: the backend's data "
+                    + "may be from an earlier run; use '{{data}}', a new folder, in 'start: command'"
             )
         }
         if let note = Slowness.note(exchanges) { notes.append(note) }
@@ -325,13 +339,15 @@ struct SuiteRun: Sendable {
         Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
 
-    /// Short, and different for every run: ids must be new to a backend that keeps its data.
+    /// Returns a short string that differs in every run and is part of the users' IDs.
+    ///
+    /// A backend that keeps its data needs new IDs in every run.
     static func nonce() -> String {
         let time = UInt64(now().milliseconds) << 12 | UInt64.random(in: 0..<4096)
         return String(time, radix: 36)
     }
 
-    /// A digest of the contracts that were selected, so that two reports can be compared.
+    /// Returns a digest of the selected contracts, which shows whether two reports are comparable.
     static func digest(of library: ContractLibrary, _ contracts: [Contract]) -> String {
         let ids = Set(contracts.map(\.id))
         let texts = library.files.filter { ids.contains($0.id) }.map { "\($0.id)\n\($0.text)\n" }
@@ -340,7 +356,9 @@ struct SuiteRun: Sendable {
 }
 
 extension WorkFolder {
-    /// - Throws: A failure of usage that says why there is none.
+    /// Creates a temporary work folder.
+    ///
+    /// - Throws: A usage failure with the reason.
     static func made() throws -> WorkFolder {
         do throws(MakeError) {
             return try WorkFolder()

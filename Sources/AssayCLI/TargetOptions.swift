@@ -5,9 +5,9 @@ internal import Foundation
 internal import Programs
 internal import Replay
 
-/// Which backend, how it is reached and how it is looked at.
+/// The options that choose the backend, and the way to start, reach and observe it.
 ///
-/// Every option has an `ASSAY_…` twin: see `Setting`.
+/// Every option also has a variable `ASSAY_…`: see `Setting`.
 struct TargetOptions: ParsableArguments {
     @Option(name: .long, help: Setting.profile.help, completion: Completions.profile)
     var profile: String?
@@ -33,11 +33,13 @@ struct TargetOptions: ParsableArguments {
     @Option(name: .long, help: Setting.listen.help)
     var listen: [String] = []
 
-    /// The profile with the flags and the environment laid over it.
+    /// Returns the profile, in which values of the flags and the environment replace those of the
+    /// file.
     ///
-    /// - Parameter looksForProfile: Whether one that lies here is read where no flag names another.
-    /// - Returns: A profile with a backend in it.
-    /// - Throws: A failure of usage, or of a file that does not parse.
+    /// - Parameter looksForProfile: Whether the profile of the current folder is read when no flag
+    ///   names one.
+    /// - Returns: A profile that has a backend.
+    /// - Throws: A usage failure, or a failure for a file that cannot be parsed.
     func resolved(looksForProfile: Bool = true) throws -> Profile {
         let environment = Setting.environment
         let isNamed = Setting.profile.text(self.profile, environment) != nil
@@ -46,11 +48,11 @@ struct TargetOptions: ParsableArguments {
         let given = Setting.target.given(target, environment)
         if let given {
             profile.target = given.text
-            // A flag that names a running backend wins over a profile that would start one.
+            // A flag that names a running backend takes precedence over a profile that starts one.
             if start == nil { profile.start = nil }
         }
         if let command = Setting.start.text(start, environment) {
-            // Everything else that the profile says of its start holds for this command too.
+            // The other settings under 'start' in the profile apply to this command too.
             var start = profile.start ?? Profile.Start(command: command)
             start.command = command
             profile.start = start
@@ -58,8 +60,8 @@ struct TargetOptions: ParsableArguments {
         guard profile.target != nil || profile.start != nil else {
             throw Failure(
                 .usage,
-                "no backend to verify: give --target URL or --start COMMAND, or write an "
-                    + "assay.yaml; 'assay demo' needs neither"
+                "no backend to verify: give --target URL or --start COMMAND, or write a profile "
+                    + "with 'assay init'; 'assay demo' needs no backend"
             )
         }
         Terminal.hide(SecretDeclaration(profile))
@@ -69,8 +71,8 @@ struct TargetOptions: ParsableArguments {
                 throw Failure(
                     .usage,
                     "\(Setting.intercept.name) needs a backend that Assay starts (--start COMMAND), "
-                        + "for its environment says where its calls go; 'assay serve --intercept' "
-                        + "writes that environment for one of yours"
+                        + "because it sets the backend's environment; 'assay serve --intercept' "
+                        + "writes that environment for a backend that you start"
                 )
             }
             var intercept = profile.start?.intercept ?? Profile.Intercept()
@@ -91,14 +93,14 @@ struct TargetOptions: ParsableArguments {
         return profile
     }
 
-    /// The profile that a flag or the environment names, else the one that lies here, else the
-    /// usual paths.
+    /// Returns the profile that a flag or the environment names, else that of the current folder,
+    /// else an empty one.
     static func profile(_ flag: String?, _ environment: [String: String]) throws -> Profile {
         let given = Setting.profile.text(flag, environment)
         let path = Self.path(flag, environment) ?? "assay.yaml"
         guard let data = FileManager.default.contents(atPath: path) else {
             if given == nil { return Profile() }
-            throw Failure(.usage, "there is no profile '\(path)'")
+            throw Failure(.usage, "the profile '\(path)' does not exist")
         }
         guard let text = String(data: data, encoding: .utf8) else {
             throw Failure(.unparsable, "the profile '\(path)' is not UTF-8")
@@ -106,7 +108,7 @@ struct TargetOptions: ParsableArguments {
         let variables = DotEnv.merged(beside: path, environment)
         switch ProfileParser.parse(text, path: path, environment: variables) {
         case .success(var profile):
-            // What a profile names lies beside it.
+            // Paths in a profile are relative to its folder.
             let place = PathName(path).folder
             func beside(_ name: String) -> String {
                 place.isEmpty || name.hasPrefix("/") ? name : place + "/" + name
@@ -124,7 +126,8 @@ struct TargetOptions: ParsableArguments {
         }
     }
 
-    /// Where the profile is that flag, environment or folder name; nil where there is none.
+    /// Returns the path of the profile that the flag or the environment names, else of the nearest
+    /// `assay.yaml`; nil without a profile.
     static func path(
         _ flag: String?,
         _ environment: [String: String] = Setting.environment
@@ -132,8 +135,11 @@ struct TargetOptions: ParsableArguments {
         Setting.profile.text(flag, environment) ?? found()
     }
 
-    /// The profile that lies here, or in a folder above it as far as this repository goes; outside of
-    /// one nobody else's is taken.
+    /// Returns the path of `assay.yaml` in the current folder, or in a folder above it in the same
+    /// repository.
+    ///
+    /// Outside a repository, folders above are not searched, because their profile may belong to
+    /// another project.
     private static func found() -> String? {
         let files = FileManager.default
         var place = ""
@@ -164,7 +170,7 @@ struct TargetOptions: ParsableArguments {
         )
     }
 
-    /// Keys of real projects have no business here.
+    /// Rejects secrets that look like keys of real projects.
     private func checkCredentials(_ profile: Profile) throws {
         for (name, secret) in profile.secrets {
             let value = secret.exposed
@@ -176,24 +182,25 @@ struct TargetOptions: ParsableArguments {
             if isLong, looksLive {
                 throw Failure(
                     .usage,
-                    "the secret '\(name.rawValue)' looks like a live key; give the backend under "
-                        + "test one of its own"
+                    "the secret '\(name.rawValue)' in the profile looks like a live key; use a test "
+                        + "key with 'test' or 'assay' in it"
                 )
             }
         }
     }
 
-    /// How many backends may stand at once.
+    /// Returns the number of backend instances that may run at once.
     ///
-    /// A start command that names `{{data}}` keeps what it knows in a folder that each backend has
-    /// for itself; of any other somebody has to say that two do not meet in one database.
+    /// A start command with `{{data}}` keeps the data of each instance in a separate folder. For
+    /// any other start command, the user has to confirm with `--backends` that instances do not
+    /// share a database.
     ///
     /// - Parameters:
-    ///   - profile: How a backend is started.
-    ///   - flag: What somebody gave.
-    ///   - jobs: With one, one case after the other is what was asked for.
-    /// - Returns: The number, at least one.
-    /// - Throws: A failure of usage where more than one cannot stand.
+    ///   - profile: The profile, which has the start command.
+    ///   - flag: The value of `--backends`.
+    ///   - jobs: The number of cases at once; with 1, the default is a single instance.
+    /// - Returns: The number, at least 1.
+    /// - Throws: A usage failure when the backend cannot be started more than once.
     static func backendCountMax(_ profile: Profile, _ flag: Int?, jobs: Int) throws -> Int {
         let environment = Setting.environment
         let isTold = profile.target?.contains("{{port}}") ?? true
@@ -207,13 +214,14 @@ struct TargetOptions: ParsableArguments {
             throw Failure(
                 .usage,
                 "\(name) \(count): only a backend that Assay starts, on a port that "
-                    + "it chooses, can stand more than once"
+                    + "Assay chooses, can run more than once"
             )
         }
         return Descriptors.limit.map { Descriptors.backendCountMax(count, limit: $0) } ?? count
     }
 
-    /// Where the fakes listen: free ports for a backend that Assay starts, else the fixed ones.
+    /// Returns the addresses of the fakes: free ports for a backend that Assay starts, else the
+    /// fixed ports.
     func addresses(for profile: Profile) throws -> [Exchange.Party: ReplaySession.Address] {
         var addresses = profile.start == nil ? ReplaySession.fixedAddresses : [:]
         let parties = ReplaySession.fixedAddresses.keys
@@ -222,8 +230,8 @@ struct TargetOptions: ParsableArguments {
             guard profile.start?.isIntercepted != true else {
                 throw Failure(
                     .usage,
-                    "\(Setting.advertise.name) and interception do not go together: the proxy is for "
-                        + "programs on this machine; tell the backend the fakes' addresses"
+                    "\(Setting.advertise.name) and interception cannot be combined: the proxy is only "
+                        + "for programs on this machine; configure the fakes' addresses in the backend"
                 )
             }
             for party in parties {
@@ -244,10 +252,12 @@ struct TargetOptions: ParsableArguments {
         return addresses
     }
 
-    /// The file of certificates that is believed beside the system's: what the flag says, else the
-    /// variable, else the profile, else `SSL_CERT_FILE`, which other programs read as well.
+    /// Returns the path of the PEM file with additional CA certificates.
     ///
-    /// - Throws: A failure of usage that says what is wrong with the file.
+    /// The path comes from the flag, else the variable `ASSAY_CA`, else the profile. Without these,
+    /// it comes from `SSL_CERT_FILE`, which other programs read too.
+    ///
+    /// - Throws: A usage failure when the file cannot be used.
     static func authority(_ flag: String?, or profilePath: String? = nil) throws -> String? {
         let environment = Setting.environment
         let standard = "SSL_CERT_FILE"
@@ -255,7 +265,8 @@ struct TargetOptions: ParsableArguments {
         if given?.text.isEmpty == true, flag == nil { given = nil }
         if given == nil, let profilePath { given = .init(text: profilePath, name: "'ca'") }
         guard let given else {
-            // Whole shells have it, and often it names a file of another machine: it is no demand.
+            // This variable often applies to all programs of a shell and may name a missing file,
+            // so an unusable file is ignored.
             return environment[standard].flatMap { Trust.problem(with: $0) == nil ? $0 : nil }
         }
         if let problem = Trust.problem(with: given.text) {
@@ -264,13 +275,14 @@ struct TargetOptions: ParsableArguments {
         return given.text
     }
 
-    /// Takes the control API's address out of `--listen`.
+    /// Removes the control API's address from `--listen`, and returns it.
     mutating func takeControl() throws -> ListenAddress {
-        // What a flag says counts alone, so the variable is read before a part of it is taken away.
+        // A given flag replaces the variable, so the values of the variable are copied into the
+        // flags.
         let given = Setting.listen.texts(listen, Setting.environment)
         let control = given.filter { $0.hasPrefix("control=") }
         listen = given.filter { !control.contains($0) }
-        // What was taken is not found there again.
+        // The variable is unset, so that a later read does not return the removed value again.
         unsetenv(Setting.listen.variable)
         return try ListenAddress(
             bare: control.last.map { String($0.dropFirst("control=".count)) }
@@ -278,9 +290,10 @@ struct TargetOptions: ParsableArguments {
         )
     }
 
-    /// The host by which fakes are told; nil when nobody says one.
+    /// Returns the host name of `--advertise`, which the URLs of the fakes contain; nil when it is
+    /// not given.
     ///
-    /// - Throws: A failure of usage where it is no name and no address.
+    /// - Throws: A usage failure when the value is neither a host name nor an address.
     static func advertised(_ flag: String?) throws -> String? {
         guard let given = Setting.advertise.given(flag) else { return nil }
         let isHost = given.text.utf8.allSatisfy { byte in
@@ -290,22 +303,25 @@ struct TargetOptions: ParsableArguments {
         guard isHost, !given.text.isEmpty, !["0.0.0.0", "::"].contains(given.text) else {
             throw Failure(
                 .usage,
-                "\(given.name) '\(given.text)' is no host that can be called, such as "
+                "\(given.name) '\(given.text)' is not a host that can be called, such as "
                     + "host.docker.internal"
             )
         }
         return given.text
     }
 
-    /// The hosts beyond loopback that were allowed.
+    /// The hosts other than loopback that Assay may call.
     var hosts: [String] { Self.hosts(allowHost, Setting.environment) }
 
-    /// The hosts beyond loopback that a flag or the environment allows.
+    /// Returns the hosts other than loopback that the flag `--allow-host` or the environment
+    /// allows.
     static func hosts(_ flags: [String], _ environment: [String: String]) -> [String] {
         flags + Setting.targetHosts.texts([], environment).filter { !flags.contains($0) }
     }
 
-    /// What names the same backend again, whatever the environment says then.
+    /// The flags that select the same backend in a later run.
+    ///
+    /// Options from environment variables become flags.
     var replayWords: [String] {
         let environment = Setting.environment
         var words: [String] = []

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// A URL that may be called: loopback, or a host that was allowed by name.
+/// A URL that Assay may call, because its host is loopback or was allowed by the user.
 struct TargetURL {
-    /// Scheme, host and port.
+    /// The scheme, host and port, such as `http://127.0.0.1:8080`.
     let base: String
-    /// Path and query as they stand on the request line.
+    /// The path and the query, as in the request line of HTTP.
     let target: String
 
     init(_ text: String, flag: String, allowed: [String]) throws {
@@ -16,8 +16,8 @@ struct TargetURL {
         guard url.user == nil, url.password == nil else {
             throw Failure(
                 .usage,
-                "\(flag) holds a name or a password, which would stand in reports and recordings; "
-                    + "write \(scheme)://\(host) without it, and send what proves you as a header"
+                "\(flag) contains a name or a password, which would appear in reports; write "
+                    + "\(scheme)://\(host) without it, and send the credentials as a header"
             )
         }
         let isLoopback =
@@ -25,13 +25,13 @@ struct TargetURL {
         guard isLoopback || allowed.contains(host) else {
             throw Failure(
                 .usage,
-                "\(host) is not this machine; if it may be called, add --allow-host \(host)"
+                "\(host) is not this machine; to allow it, add --allow-host \(host)"
             )
         }
         if let port = url.port, !(1...65_535).contains(port) {
             throw Failure(
                 .usage,
-                "\(flag) '\(text)' names port \(port); ports go from 1 to 65535"
+                "\(flag) '\(text)' has port \(port); ports go from 1 to 65535"
             )
         }
         base = "\(scheme)://\(host)" + (url.port.map { ":\($0)" } ?? "")

@@ -11,12 +11,12 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Standard output for results, standard error for progress.
+/// Standard output for results, and standard error for progress.
 ///
-/// Everything but documents and our own commands passes one law: declared secrets are masked, and
-/// foreign text is escaped (`TerminalOutput`).
+/// Before it is printed, all text except documents and Assay's own CI commands goes through
+/// `TerminalOutput`: declared secrets are masked, and text from other programs is escaped.
 enum Terminal {
-    /// Secrets that a profile declares, which nothing here prints.
+    /// The secrets that profiles declare, which are masked in all output.
     private struct Hidden {
         var declared = SecretDeclaration()
         var known = KnownSecrets()
@@ -24,13 +24,14 @@ enum Terminal {
 
     private static let hidden = Locked(Hidden())
 
-    /// The commands that keep the log of a CI service from obeying foreign lines; nil elsewhere.
+    /// The commands that keep a CI service from executing log lines of other programs; nil outside
+    /// CI.
     static let commandStop: CommandStop? = {
         var generator = SystemRandomNumberGenerator()
         return CommandStop(ProcessInfo.processInfo.environment, using: &generator)
     }()
 
-    /// From now on, these secrets are masked in whatever is printed.
+    /// Masks the declared secrets in all later output.
     static func hide(_ declared: SecretDeclaration) {
         hidden.withLock { hidden in
             hidden.declared.merge(declared)
@@ -43,21 +44,23 @@ enum Terminal {
     }
 
     static func error(_ text: String) {
-        // Nothing is left to report its failure on.
+        // When standard error cannot be written, its failure cannot be reported anywhere.
         _ = SystemWrite.all(Array(safe(text, STDERR_FILENO).utf8), to: STDERR_FILENO)
     }
 
-    /// Prints a document that a program reads, such as JSON, which is escaped in its own way already.
+    /// Prints a document for a program, such as JSON, which has its own escapes.
     static func document(_ text: String) {
         StandardOutput.write(text)
     }
 
-    /// Prints commands of ours that the log of a CI service obeys.
+    /// Prints Assay's commands for a CI service, which reads them from the log.
     static func commands(_ text: String) {
         StandardOutput.write(text)
     }
 
-    /// Prints a message on stderr whose lines after the first are those of a backend.
+    /// Prints a message on standard error.
+    ///
+    /// The lines after the first come from a backend, so a CI service must not execute them.
     static func message(_ text: String) {
         let lines = text.redacted(hidden.withLock { $0.declared }).value.exactLines
         let rest = Array(lines.dropFirst())
@@ -71,10 +74,10 @@ enum Terminal {
             .text(known.replaced(in: text))
     }
 
-    /// How this program was called, so that a printed command runs the same one.
+    /// The name by which this program was called, so that printed commands run the same program.
     static var program: String { CommandLine.arguments.first ?? "assay" }
 
-    /// Says on stderr that a backend is not ready yet, and what it does instead.
+    /// Reports on standard error that a backend is not ready yet, with the reason.
     static func tellWaiting(_ waiting: BackendUnderTest.Waiting) {
         let parts = [waiting.last, waiting.elsewhere ?? ""].filter { !$0.isEmpty }
         let reason = parts.isEmpty ? "" : ": " + parts.joined(separator: "; ")
@@ -83,24 +86,25 @@ enum Terminal {
         error(text.printable.wrapped(width(STDERR_FILENO)).joined(separator: "\n       ") + "\n")
     }
 
-    /// Says what an intercepted backend was not let do.
+    /// Reports on standard error a call of an intercepted backend that the proxy has refused.
     static func tellRefusal(_ refusal: Refusal) {
         let lines = "assay: \(refusal.text)".printable.wrapped(width(STDERR_FILENO))
         error(lines.joined(separator: "\n       ") + "\n")
     }
 
-    /// The command that a person types after this one.
+    /// Returns a command for the user to type next.
     static func next(_ words: [String]) -> String {
         ShellCommand([program] + words).description
     }
 
-    /// Colour only where a person looks: a terminal, and neither NO_COLOR nor CI.
+    /// Returns the text style for a descriptor: with colors on a terminal, unless NO_COLOR or CI is
+    /// set.
     static func style(for descriptor: Int32 = STDOUT_FILENO) -> TerminalStyle {
         TerminalStyle(isColoured: isInteractive(descriptor), width: width(descriptor))
     }
 
-    /// How many characters a line may have: a terminal's columns but for the last two, else what is
-    /// standard.
+    /// Returns the largest length of a line in characters: the terminal's columns minus two, or a
+    /// default without a terminal.
     static func width(_ descriptor: Int32) -> Int {
         var size = winsize()
         guard isatty(descriptor) == 1, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0,
@@ -115,7 +119,7 @@ enum Terminal {
         return isatty(descriptor) == 1 && !isQuiet && environment["TERM"] != "dumb"
     }
 
-    /// `assay list | head` must end quietly and not by a signal.
+    /// Ignores SIGPIPE, so that `assay list | head` ends quietly and not by a signal.
     static func ignoreBrokenPipes() {
         signal(SIGPIPE, SIG_IGN)
     }

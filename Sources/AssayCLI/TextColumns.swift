@@ -2,9 +2,10 @@ internal import Conformance
 internal import Replay
 internal import Reports
 
-/// A word to the left, and what is said of it to the right, within the terminal's width.
+/// Text in two columns, a label on the left and its text on the right, within the width of the
+/// terminal.
 struct TextColumns {
-    private static let indent = 15
+    private static let indent = 22
 
     func line(_ word: String, _ said: String) -> [String] {
         let gap = String(repeating: " ", count: max(1, Self.indent - word.count))
@@ -15,7 +16,7 @@ struct TextColumns {
 
     func text(_ lines: [String]) -> String { lines.joined(separator: "\n") + "\n" }
 
-    /// How far a campaign was at times that double, and at the end.
+    /// Returns lines with the progress of a campaign after 1, 2, 4, … seconds and at the end.
     func grown(_ growth: [Campaign.Progress]) -> [String] {
         var lines: [String] = []
         var next: Duration = .seconds(1)
@@ -24,7 +25,8 @@ struct TextColumns {
             while next <= moment.elapsed { next *= 2 }
             lines += line(
                 "\(moment.elapsed.milliseconds / 1000) s",
-                "\(moment.lives) lives, \(moment.features) covered, \(moment.found) found"
+                "\(moment.lives) histories, \(moment.features) features covered, "
+                    + "\(moment.found) failures found"
             )
         }
         return lines

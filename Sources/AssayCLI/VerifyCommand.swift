@@ -11,11 +11,12 @@ internal import Reports
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Replays the contracts against a backend and judges it.",
+        abstract: "Runs the contracts against a backend and judges the results.",
         discussion: """
-            With --start (or 'start' in the profile) Assay starts the backend, tells it the \
-            addresses of the fakes, and can restart it. With --target the backend is running \
-            already and calls the fakes on their fixed ports (RevenueCat 9310, OneSignal 9320).
+            With --start (or 'start' in the profile), Assay starts the backend, gives it the \
+            addresses of the fakes in environment variables, and can restart it. With --target, \
+            the backend is already running, and calls the fakes on fixed ports (RevenueCat 9310, \
+            OneSignal 9320).
 
             Example:  assay verify --start 'node server.js' --report junit=out/junit.xml
                       assay verify --target http://127.0.0.1:8080 --only S-03 --seed 7
@@ -50,25 +51,25 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Write what differs from golden contracts as NAME.yaml.new, for 'assay review'."
+        help: "Write new versions of failed golden contracts as NAME.yaml.new, for 'assay review'."
     )
     var update = false
 
-    @Flag(name: .long, help: "End the run at its first failure; the rest is not run.")
+    @Flag(name: .long, help: "End the run at its first failure; later cases do not run.")
     var failFast = false
 
     @Flag(
         name: .long,
         help: """
-            Let the backend and the fakes stand after the last case, until Ctrl-C; the control API and \
-            its page, on 9300, show the run and move the fakes.
+            Keep the backend and the fakes running after the last case, until Ctrl-C. The control \
+            API and its web page, on port 9300, show the run and control the fakes.
             """
     )
     var keep = false
 
     @Flag(
         name: .long,
-        help: "Run only what failed in the last run here, with its seed unless another is given."
+        help: "Run only the cases that failed in the last run in this folder, with its seed."
     )
     var rerunFailed = false
 
@@ -78,14 +79,14 @@ struct VerifyCommand: AsyncParsableCommand {
     )
     var watch = false
 
-    @Flag(name: .long, help: "Say what would run and what could not, and start nothing.")
+    @Flag(name: .long, help: "Report which cases would run and which could not, and start nothing.")
     var dryRun = false
 
     @Option(
         name: .long,
         help: """
-            Write the failures of this run as the list of known ones, each pinned to its code; \
-            'known-failing' in the profile or --known-failing reads it.
+            Write the failures of this run to a file of known failures, each with its finding code. \
+            'known-failing' in the profile, or --known-failing, reads the file.
             """
     )
     var baseline: String?
@@ -93,7 +94,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @Option(name: .long, help: Setting.expired.help)
     var expired: String?
 
-    @Option(name: .long, help: "The journal's bound in megabytes.")
+    @Option(name: .long, help: "The largest size of the journal (the log of HTTP calls) in MiB.")
     var journal = 256
 
     @Argument(help: "Contract files or folders to run instead of the shipped ones.")
@@ -102,15 +103,18 @@ struct VerifyCommand: AsyncParsableCommand {
     mutating func run() async throws {
         guard watch else { return try await once(Interruption(), nil) }
         for (isGiven, flag) in [(keep, "--keep"), (dryRun, "--dry-run")] where isGiven {
-            throw Failure(.usage, "--watch and \(flag) are two ways to end a run; leave one away")
+            throw Failure(.usage, "--watch and \(flag) cannot be combined")
         }
         try await again()
     }
 
-    /// Runs, and runs again after every change, until Ctrl-C; it ends as the last run did.
+    /// Runs the contracts, and runs them again after every change of a watched file, until Ctrl-C.
+    ///
+    /// The exit code is that of the last run.
     private func again() async throws {
         let interruption = Interruption()
-        // What failed before the first run is what is mended now, though runs go green meanwhile.
+        // With `--rerun-failed`, the cases that failed before the first run are repeated after
+        // every change, even when they pass in between.
         let memory = LastRun.folder(TargetOptions.path(target.profile))
         let last = rerunFailed ? try LastRun.read(memory) : nil
         var hasRun = false
@@ -123,7 +127,8 @@ struct VerifyCommand: AsyncParsableCommand {
             do {
                 try await copy.once(interruption, last)
             } catch let failure as Failure where !interruption.isRaised {
-                // No file mends a flag; whoever is in the middle of writing one goes on writing.
+                // A usage error in the first run needs another command line. Later it may come from
+                // a file that is being edited.
                 guard hasRun || failure.status != .usage else { throw failure }
                 Terminal.message(failure.description)
                 end = ExitCode(failure.status.rawValue)
@@ -152,17 +157,18 @@ struct VerifyCommand: AsyncParsableCommand {
         guard !seen.isEmpty else {
             throw Failure(
                 .usage,
-                "--watch sees no file: give --start, a profile, or contracts of your own"
+                "--watch finds no file to watch: give --start, a profile, or contract files"
             )
         }
         if let first = left.first {
             let more = left.count > 1 ? " and \(left.count - 1) more" : ""
             Terminal.error(
-                "\nchanged while the backend ran, and taken for its own: \(first.printable)\(more)\n"
+                "\nignored a change, which the backend may have made: \(first.printable)\(more)\n"
             )
         }
-        let bound = seen.count >= FileWatch.countMax ? ", and leaves the others out" : ""
-        Terminal.error("\nwatching \(seen.count) files\(bound); Ctrl-C ends it\n")
+        let bound = seen.count >= FileWatch.countMax ? " (the limit; more files exist)" : ""
+        let count = "\(seen.count) file\(seen.count == 1 ? "" : "s")"
+        Terminal.error("\nwatching \(count)\(bound); press Ctrl-C to end\n")
     }
 
     private func fileWatch() -> FileWatch {
@@ -170,7 +176,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let path = TargetOptions.path(target.profile)
         let contracts = paths.isEmpty ? selection.folders : paths
         let start = profile?.start
-        // A profile that does not parse at this moment still says where it lies.
+        // A profile that cannot be parsed at this moment is still watched.
         let written =
             [path, path.map(DotEnv.path), profile?.knownFailingPath].compactMap(\.self)
         let outputs =
@@ -202,7 +208,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let shard = try Shard.given(shard, environment)
         let contracts = shard.map { shard in all.filter(shard.takes) } ?? all
         guard !contracts.isEmpty else {
-            throw Failure(.nothingSelected, "no case falls to --shard \(shard?.description ?? "")")
+            throw Failure(.nothingSelected, "--shard \(shard?.description ?? "") contains no case")
         }
         let timeGiven = Setting.maxTime.given(maxTime, environment)
         let timeText = timeGiven?.text ?? "15m"
@@ -214,13 +220,14 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         let files = try reports.files(keepsEarlier: dryRun)
         guard (1...4096).contains(journal) else {
-            throw Failure(.usage, "--journal takes 1 to 4096 megabytes")
+            throw Failure(.usage, "--journal takes 1 to 4096 MiB")
         }
         let jobs = Descriptors.affordable(
             try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
         )
         let baselineFile = try baseline.map { try ReportFiles.checked($0) }
-        // What stands there already and is not played by this run stays; it is read before the run.
+        // The file of `--baseline` is read before the run, because entries for cases outside this
+        // run are kept.
         let earlier = try ReportOptions.knownFailures(
             at: baselineFile.flatMap { FileManager.default.fileExists(atPath: $0) ? $0 : nil }
         )
@@ -294,7 +301,9 @@ struct VerifyCommand: AsyncParsableCommand {
                 guard !isQuiet else { return }
                 let fakes = session.servers.map { "\($0.party) \($0.baseURL)" }
                 Terminal.error(
-                    "assay \(assayVersion) · \(contracts.count) cases · seed \(suite.seed) · at most \(timeText)\n"
+                    "assay \(assayVersion) · \(contracts.count) case"
+                        + "\(contracts.count == 1 ? "" : "s") · seed \(suite.seed) · "
+                        + "at most \(timeText)\n"
                 )
                 Terminal.error("fakes    \(fakes.joined(separator: "  "))\n")
                 Terminal.error("backend  \(session.backend.target)\n")
@@ -308,45 +317,48 @@ struct VerifyCommand: AsyncParsableCommand {
         throw ExitCode(outcome.exitCode)
     }
 
-    /// - Throws: A failure where a contract could not be read: the others alone are not all.
+    /// Checks that all contracts could be read.
+    ///
+    /// - Throws: A failure when a contract file has errors, because the run did not contain every
+    ///   contract.
     private func checkRead(_ library: ContractLibrary) throws {
         guard !library.errors.isEmpty else { return }
         throw Failure(
             .unparsable,
-            "\(library.errors.count) errors in contract files; the others were taken"
+            "errors in contract files: \(library.errors.count); the other contracts were used"
         )
     }
 
-    /// What failed last, of what there still is.
+    /// Returns the selection of the cases that failed in the last run and still exist.
     private func failed(
         _ last: LastRun,
         among headings: [ContractHeading]
     ) throws -> Selection {
         guard selection.only.isEmpty else {
-            throw Failure(.usage, "--rerun-failed says what runs; leave --only away")
+            throw Failure(.usage, "--rerun-failed selects the cases itself; remove --only")
         }
         guard !last.failed.isEmpty else {
-            throw Failure(.nothingSelected, "nothing failed in the last run here")
+            throw Failure(.nothingSelected, "no case failed in the last run in this folder")
         }
         let known = last.failed.filter { id in headings.contains { Selection.matches(id, $0) } }
         guard !known.isEmpty else {
             throw Failure(
                 .nothingSelected,
-                "there is none of the \(last.failed.count) cases that failed in the last run, such "
-                    + "as '\(last.failed[0])'; give the contracts that it was given"
+                "none of the \(last.failed.count) cases that failed in the last run exists, such as "
+                    + "'\(last.failed[0])'; give the same contract files as in that run"
             )
         }
         if known.count < last.failed.count {
             Terminal.error(
-                "assay: \(last.failed.count - known.count) of \(last.failed.count) cases that failed "
-                    + "are not among these contracts; they stay remembered\n"
+                "assay: \(last.failed.count - known.count) of \(last.failed.count) failed cases are "
+                    + "not in these contracts; they stay in the list of failed cases\n"
             )
         }
         let asked = try selection.selection()
         return Selection(only: known, skip: asked.skip, level: asked.level)
     }
 
-    /// Says what a run would be.
+    /// Prints the cases that would run, and the reasons why others would not.
     private func foretell(_ run: SuiteRun) {
         let outlook = SuiteOutlook(run.contracts, run.profile)
         let style = Terminal.style()
@@ -359,22 +371,24 @@ struct VerifyCommand: AsyncParsableCommand {
             ?? "calls      \(run.profile.target ?? "")"
         text += String(backend.printable.prefix(style.width)) + "\n"
         if outlook.played.contains(where: { $0.search?.kind == .crashPoints }) {
-            text += "and        cases that the golden runs show, one for each call and fault\n"
+            text += "and        one case per call and fault that runs without faults show\n"
         }
         let reasons = Dictionary(grouping: outlook.left, by: \.reason)
         for (reason, cases) in reasons.sorted(by: { $0.key < $1.key }) {
-            let lines = "\(cases.count) cases, \(reason)".printable.wrapped(style.width - 11)
+            let noun = cases.count == 1 ? "case" : "cases"
+            let lines = "\(cases.count) \(noun): \(reason)".printable.wrapped(style.width - 11)
             text += "not run    " + lines.joined(separator: "\n           ") + "\n"
         }
         let shown = reports.verbose ? outlook.played : []
         text += shown.map { "           \($0.caseID)\n" }.joined()
-        if !reports.verbose { text += "           --verbose names them all\n" }
+        if !reports.verbose { text += "           --verbose lists all cases\n" }
         Terminal.output(text)
     }
 
-    /// What repeats this run but for its selection.
+    /// Returns the command line that repeats this run, without its selection of cases.
     private func replayWords(seed: String, isStrict: Bool) -> [String] {
-        // Paths take the place of the shipped contracts and of --contracts.
+        // Contract paths on the command line replace the shipped contracts and those of
+        // `--contracts`.
         let contracts = paths.isEmpty ? selection.replayWords : []
         return [Terminal.program, "verify"] + paths + target.replayWords + contracts
             + reports.replayWords + (isStrict ? ["--expired", "error"] : []) + ["--seed", seed]

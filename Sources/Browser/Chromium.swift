@@ -9,11 +9,12 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A headless Chromium that Assay started, driven by the DevTools protocol over a pipe.
+/// A headless Chromium, controlled by the DevTools protocol over a pipe.
 ///
-/// Two descriptors instead of a port: nobody else can drive it, and it ends when the pipe does.
+/// A pipe has two advantages over a port: no other program can control the browser, and the browser
+/// ends when the pipe is closed.
 package final class Chromium: Sendable {
-    /// No browser, or one that does not start.
+    /// The error for a browser that was not found or does not start.
     package struct StartError: Error, Sendable, CustomStringConvertible {
         package let description: String
     }
@@ -23,42 +24,44 @@ package final class Chromium: Sendable {
     private let isClosed = Atomic<Bool>(false)
     package let devTools: DevTools
 
-    /// The names that a package manager gives the program; the shell without a user interface comes
-    /// first, as a page costs it a third (decision 0067).
+    /// The names of the browser's program in common packages.
+    ///
+    /// The headless shell has no user interface and comes first. It needs a third of the time for a
+    /// page (decision record 0067).
     private static let names = [
         "chrome-headless-shell", "chromium-headless-shell", "headless_shell", "chromium",
         "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
     ]
 
-    /// Where the browser is.
+    /// Returns the path of the browser's program.
     ///
     /// - Parameters:
-    ///   - given: A path that a person gave; nil looks on the search path.
-    ///   - path: The search path, colon-separated.
+    ///   - given: The path or name that the user gave; nil to look up the known names.
+    ///   - path: The search path, separated by colons.
     /// - Returns: The path of an executable file.
-    /// - Throws: `StartError` that says how to install one.
+    /// - Throws: A `StartError` that explains how to install a browser.
     package static func find(_ given: String?, path: String) throws(StartError) -> String {
         if let given {
             if let found = ProgramCommand.find(given, searchPath: path) { return found }
-            throw StartError(description: "there is no browser '\(given)'")
+            throw StartError(description: "the browser '\(given)' does not exist")
         }
         let found = names.lazy.compactMap { ProgramCommand.find($0, searchPath: path) }.first
         if let found { return found }
         throw StartError(
             description:
-                "no Chromium on the PATH. Install it with 'apt-get install chromium' or, quicker, "
+                "no Chromium on the PATH; install it with 'apt-get install chromium', or the faster "
                 + "'chromium-headless-shell' "
-                + "(macOS: 'brew install --cask chromium'), or name one with --browser PATH; "
-                + "'assay app --scripted' needs none"
+                + "(macOS: 'brew install --cask chromium'), or give its path with --browser PATH; "
+                + "'assay app --scripted' needs no browser"
         )
     }
 
     /// Starts a browser.
     ///
     /// - Parameters:
-    ///   - executable: Its path.
-    ///   - startTime: How long it may take until it answers.
-    /// - Throws: `StartError` when it cannot be started or does not answer.
+    ///   - executable: The path of the browser.
+    ///   - startTime: The longest time until the browser responds.
+    /// - Throws: `StartError` when the browser cannot be started or does not respond.
     package init(_ executable: String, startTime: Duration = .seconds(30)) async throws(StartError)
     {
         guard let input = ProgramPipe.ends() else { throw Self.noDescriptor }
@@ -84,10 +87,10 @@ package final class Chromium: Sendable {
             "--disable-features=Translate,MediaRouter,OptimizationHints,CalculateNativeWinOcclusion",
             "--force-device-scale-factor=1", "--window-size=430,932", "about:blank",
         ]
-        // The sandbox refuses to run for root, as in most containers.
+        // The sandbox of Chromium does not run for root, which is the user in most containers.
         if geteuid() == 0 { arguments.insert("--no-sandbox", at: 0) }
         var command = ProgramCommand(executable, arguments)
-        // The protocol reads from 3 and writes to 4.
+        // The browser reads DevTools messages from descriptor 3 and writes to descriptor 4.
         command.descriptors = [3: input.reading, 4: output.writing]
         command.endsWithUs = true
         do throws(StartedProgram.StartError) {
@@ -104,7 +107,7 @@ package final class Chromium: Sendable {
             program.finish()
             folder.remove()
             throw StartError(
-                description: "'\(executable)' does not answer as a Chromium does; try "
+                description: "'\(executable)' does not respond like Chromium; to test it, run "
                     + "'\(executable) --headless=new --dump-dom about:blank'"
             )
         }
@@ -112,7 +115,7 @@ package final class Chromium: Sendable {
 
     deinit { end() }
 
-    /// Ends the browser and everything that it started, and removes what it stored.
+    /// Ends the browser and its child processes, and removes its data.
     package func end() {
         guard !isClosed.exchange(true, ordering: .relaxed) else { return }
         devTools.end()

@@ -7,9 +7,12 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// The DevTools protocol over two pipes: messages are JSON, each ended by a zero byte.
+/// A connection to a browser over two pipes, by the DevTools protocol.
+///
+/// Each message is JSON and ends with a zero byte.
 package final class DevTools: Sendable {
-    /// A call that failed: what the browser said, or that it said nothing.
+    /// The error for a DevTools call that failed: the message of the browser, or a missing
+    /// response.
     package struct CallError: Error, Sendable, CustomStringConvertible {
         package let method: String
         package let text: String
@@ -17,7 +20,7 @@ package final class DevTools: Sendable {
         package var description: String { "\(method): \(text)" }
     }
 
-    /// Something that the browser tells by itself.
+    /// An event that the browser sends without a request.
     package struct Event: Sendable {
         package let method: String
         package let parameters: JSONValue
@@ -26,7 +29,8 @@ package final class DevTools: Sendable {
     private struct State {
         var number: Int64 = 0
         var waiting: [Int64: CheckedContinuation<Void, Never>] = [:]
-        /// Answers that whoever waits has not taken yet; handed over under the lock.
+        /// The browser's responses, by the number of the call, that the waiting callers have not
+        /// taken yet.
         var answers: [Int64: JSONValue] = [:]
         var listeners: [String: AsyncStream<Event>.Continuation] = [:]
         var isOver = false
@@ -56,15 +60,16 @@ package final class DevTools: Sendable {
 
     // MARK: Calls
 
-    /// Calls a method and waits for its result.
+    /// Calls a DevTools method of the browser and waits for its result.
     ///
     /// - Parameters:
-    ///   - method: For example `Page.navigate`.
-    ///   - parameters: Its parameters.
-    ///   - session: The target's session; nil for the browser itself.
-    ///   - time: How long the answer may take; a page that spins never answers.
+    ///   - method: The method, such as `Page.navigate`.
+    ///   - parameters: The parameters of the method.
+    ///   - session: The ID of the DevTools session of a page; nil for the browser itself.
+    ///   - time: The longest time for the response; a page that is in an endless loop never
+    ///     responds.
     /// - Returns: The result.
-    /// - Throws: `CallError` when the browser refuses, is gone, or does not answer in time.
+    /// - Throws: `CallError` when the browser refuses, has ended, or does not respond in time.
     @discardableResult
     package func send(
         _ method: String,
@@ -97,7 +102,8 @@ package final class DevTools: Sendable {
             let isOver = locked { $0.isOver }
             throw CallError(
                 method: method,
-                text: isOver ? "the browser is gone" : "no answer within \(time.milliseconds) ms"
+                text: isOver
+                    ? "the browser has ended" : "no response within \(time.milliseconds) ms"
             )
         }
         if let error = answer["error"] {
@@ -106,7 +112,7 @@ package final class DevTools: Sendable {
         return answer["result"] ?? .null
     }
 
-    /// Calls a method without waiting for what becomes of it.
+    /// Calls a DevTools method of the browser without waiting for its result.
     package func post(_ method: String, _ parameters: JSONObject = [:], session: String? = nil) {
         let number = locked { state in
             state.number += 1
@@ -143,7 +149,9 @@ package final class DevTools: Sendable {
 
     // MARK: Events
 
-    /// The events of one session, from now on; the stream ends with the browser or `ignore`.
+    /// Returns the events of a page's DevTools session from now on.
+    ///
+    /// The stream ends when the browser ends or when `ignore` is called.
     package func events(of session: String) -> AsyncStream<Event> {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
         let isOver = locked { state in
@@ -176,7 +184,9 @@ package final class DevTools: Sendable {
         listener?.yield(Event(method: method, parameters: message["params"] ?? .null))
     }
 
-    /// Ends the connection; whoever waits is told.
+    /// Closes the connection to the browser.
+    ///
+    /// Waiting calls end with an error.
     func end() {
         let isFirst = locked { state in
             defer { state.isOver = true }

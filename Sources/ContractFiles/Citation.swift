@@ -1,13 +1,14 @@
 internal import Foundation
 
-/// A place in the fact sheets that a contract or a clause cites.
+/// A part of the fact sheets that a contract or a clause cites.
 package enum Citation: Hashable, Sendable {
-    /// A clause, or a defect of the identity rules: `S-05`, `X-08`.
+    /// The name of a row in any fact sheet, such as the clause `S-05` or the defect `X-08` of the
+    /// identity rules.
     case name(String)
     case section(sheet: String, number: String)
     case row(sheet: String, section: String, name: String)
 
-    /// What `assay explain` takes to show it.
+    /// The arguments of `assay explain` that show the cited part of a fact sheet.
     package var words: [String] {
         switch self {
         case .name(let name): ["source", name]
@@ -16,16 +17,17 @@ package enum Citation: Hashable, Sendable {
         }
     }
 
-    /// What a source's text cites, in its order.
+    /// Returns the citations in the `source` text of a contract or clause, in their order.
     ///
-    /// The text is prose (`fact sheet 7, traps 21 and 22; S-08`); what names no place is left to the
-    /// reader. Where it names no sheet, the first folder of the id of the contract that cites does.
+    /// The text is prose, such as `fact sheet 7, traps 21 and 22; S-08`. Words that name no known
+    /// part are ignored. A text that names no fact sheet refers to the sheet of the first folder in
+    /// the contract's ID.
     package static func all(in text: String, by id: String) -> [Citation] {
         var reading = CitationReading(text, sheet: FactSheet.meant(by: id.prefix { $0 != "/" }))
         return reading.read()
     }
 
-    /// Whether there is such a place.
+    /// Whether the cited part exists in the fact sheets.
     package var isKnown: Bool {
         switch self {
         case .name(let name):
@@ -38,9 +40,9 @@ package enum Citation: Hashable, Sendable {
     }
 }
 
-/// Reads a source's words from left to right.
+/// A parser for citations, which reads the words of a `source` text from left to right.
 private struct CitationReading {
-    /// What a number stands for.
+    /// The kind of part to which the next number in the text refers.
     private enum Mode {
         case nothing
         case section
@@ -48,11 +50,11 @@ private struct CitationReading {
         case effect
     }
 
-    /// Words between numbers that change nothing of what they mean.
+    /// Words between numbers that do not change the meaning of the numbers.
     private static let joints: Set<String> = ["and", "to", "section", "sections", "part", "parts"]
 
     private let words: [String]
-    /// The service whose sheet is meant; empty where none was named.
+    /// The fact sheet of the service that the text named last; empty when the text has named none.
     private var provider: String
     private var sheet: String
     private var mode = Mode.nothing
@@ -100,7 +102,7 @@ private struct CitationReading {
     private mutating func readPlace(_ text: String, at index: Int) {
         let isSection = ["trap", "traps", "flow", "flows"].contains(word(index + 1))
         switch mode {
-        case _ where isSection && Self.isNumber(text): break  // 7 of "7, trap 4": the row says it.
+        case _ where isSection && Self.isNumber(text): break  // The row of "7, trap 4" implies 7.
         case .section where Self.isNumber(text):
             note(.section(sheet: sheet, number: text))
         case .row(let section) where Self.isNumber(text):
@@ -114,7 +116,9 @@ private struct CitationReading {
         }
     }
 
-    /// `CANCELLATION CUSTOMER_SUPPORT` is one row's name.
+    /// Adds a citation of a row in the table of effects.
+    ///
+    /// A row's name may have two words, such as `CANCELLATION CUSTOMER_SUPPORT`.
     private mutating func noteEffect(_ text: String) {
         let (sheet, section) = ("identity-rules", "C.1")
         if case .row(sheet, section, let before) = found.last {
@@ -125,7 +129,7 @@ private struct CitationReading {
         }
     }
 
-    /// The names between the one before `to` and this one.
+    /// Returns the numbers of a range such as `21 to 25`, without the first number.
     private func range(to text: String, at index: Int) -> [String] {
         guard word(index - 1) == "to", let first = Int(word(index - 2)), let last = Int(text),
             first < last
@@ -137,14 +141,14 @@ private struct CitationReading {
         if !found.contains(citation) { found.append(citation) }
     }
 
-    /// `S-05`, `X-30`.
+    /// Returns whether the word is a name such as `S-05` or `X-30`.
     private static func isName(_ text: String) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         return parts.count == 2 && parts[0].count == 1 && "SPFOACX".contains(parts[0])
             && parts[1].count == 2 && parts[1].allSatisfy(\.isNumber)
     }
 
-    /// `7`, `1.4`, `13c`, `A10`.
+    /// Returns whether the word is a number such as `7`, `1.4`, `13c` or `A10`.
     private static func isNumber(_ text: String) -> Bool {
         let rest = text.drop { "ABCDT".contains($0) }
         let digits = rest.drop { $0.isNumber || $0 == "." }

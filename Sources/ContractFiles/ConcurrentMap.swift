@@ -1,12 +1,13 @@
 internal import Dispatch
 
 extension Collection where Element: Sendable, Index == Int, Self: Sendable {
-    /// Each element's image, in order, computed on every processor.
+    /// Returns the transformed elements in order, computed on all processors.
     ///
     /// - Parameters:
-    ///   - least: How many elements are worth a part of their own.
-    ///   - transform: Is called once for each element, on any thread.
-    /// - Returns: As many images as there are elements.
+    ///   - least: The smallest number of elements that a processor transforms at once.
+    ///   - transform: The function that transforms an element. It is called once for each element,
+    ///     on any thread.
+    /// - Returns: One result for each element.
     package func concurrentMap<Image: Sendable>(
         least: Int = 64,
         _ transform: @Sendable (Element) -> Image
@@ -16,7 +17,7 @@ extension Collection where Element: Sendable, Index == Int, Self: Sendable {
         let bounds = (0...partCount).map { startIndex + count * $0 / partCount }
         var parts = [[Image]](repeating: [], count: partCount)
         parts.withUnsafeMutableBufferPointer { buffer in
-            // Each part is written by one thread alone, and read when all are done.
+            // Each part is written by a single thread, and read after all threads have finished.
             nonisolated(unsafe) let buffer = buffer
             DispatchQueue.concurrentPerform(iterations: partCount) { index in
                 buffer[index] = (bounds[index]..<bounds[index + 1]).map { transform(self[$0]) }

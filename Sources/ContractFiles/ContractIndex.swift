@@ -1,13 +1,15 @@
 package import Conformance
 
-/// The headings of the contracts that ship, so that who lists or selects reads no contract.
+/// The headings of the shipped contracts, such as IDs and titles.
 ///
-/// It is written from the contracts (`contracts/index.txt`) and holds for a file whose text has the
-/// digest that it names: a contract that was edited since is read as if there were no index.
+/// With them, contracts can be listed and selected without parsing their files. The file
+/// `contracts/index.txt` is generated from the contracts. An entry is valid for a file whose
+/// content has the digest in the entry. A file that was changed after the index was generated is
+/// parsed.
 ///
-/// A file is a line with its id and the digest of its text, and each of its cases a line that begins
-/// with a tab: variant, clause, level, needs, kind, title, source. What is as in the line before is
-/// `"`.
+/// The index has a line for each contract file, with its ID and the digest of its content. A line
+/// for each case of that file follows. It begins with a tab and contains: variant, clause, level,
+/// needs, kind, title, source. A value that equals that of the previous line is written as `"`.
 package struct ContractIndex: Sendable {
     private struct Entry {
         let digest: String
@@ -16,17 +18,18 @@ package struct ContractIndex: Sendable {
 
     private var entries: [String: Entry] = [:]
 
-    /// The headings of a file's cases; nil where the index does not know that text.
+    /// Returns the headings of the cases in a contract file; nil when the index has no entry for
+    /// the file with this content.
     package func headings(id: String, text: String) -> [ContractHeading]? {
         guard let entry = entries[id], entry.digest == Self.digest(text) else { return nil }
         return entry.headings
     }
 
-    /// Reads what was written as an index.
+    /// Parses an index.
     ///
-    /// A file of which a line is not understood is not in it.
+    /// A contract file is left out if one of its lines in the index cannot be parsed.
     ///
-    /// - Parameter text: What `text(of:)` made.
+    /// - Parameter text: An index from `text(of:)`.
     package init(parsing text: String) {
         var text = text
         text.withUTF8 { bytes in
@@ -85,7 +88,9 @@ package struct ContractIndex: Sendable {
         )
     }
 
-    /// The index of these files, without those that have errors or need more than a line for a text.
+    /// Returns the index of a library as text.
+    ///
+    /// Files with errors, or with a heading that has several lines, are left out.
     package static func text(of library: ContractLibrary) -> String {
         var text = ""
         for file in library.files {
@@ -119,7 +124,8 @@ package struct ContractIndex: Sendable {
         heading.search?.rawValue ?? (heading.isDeviceScenario ? "app" : "backend")
     }
 
-    /// FNV-1a, 64 bits: against oversight, not against anybody.
+    /// Returns the 64-bit FNV-1a digest of a string, which detects accidental changes but not
+    /// attacks.
     private static func digest(_ text: String) -> String {
         var text = text
         let hash = text.withUTF8 { bytes in

@@ -1,13 +1,14 @@
 package import Conformance
 internal import Foundation
 
-/// The contracts that ship inside the binary, and those of a folder.
+/// A set of contract files: the shipped contracts, or those of a folder.
 package struct ContractLibrary: Sendable {
-    /// One file: its id, its text and what is known of it.
+    /// A contract file: its ID, its content, and the contracts in it.
     package struct File: Sendable {
         fileprivate enum Content: Sendable {
             case read(Result<[Contract], ContractErrors>)
-            /// Nobody has read it yet; the index says what it holds.
+            /// The file is not parsed yet. Its headings come from the index of the shipped
+            /// contracts.
             case listed([ContractHeading])
         }
 
@@ -20,7 +21,7 @@ package struct ContractLibrary: Sendable {
             (self.id, self.path, self.text, self.content) = (id, path, text, content)
         }
 
-        /// Reads a text.
+        /// Creates a contract file, and parses its content.
         package init(id: String, path: String, text: String) {
             self.init(
                 id: id,
@@ -32,7 +33,9 @@ package struct ContractLibrary: Sendable {
 
         package var isRead: Bool { if case .read = content { true } else { false } }
 
-        /// Its contracts or its errors; a file that is only listed is read now.
+        /// The contracts or the errors of the file.
+        ///
+        /// The file is parsed now if only its entry in the index was read before.
         package var result: Result<[Contract], ContractErrors> {
             switch content {
             case .read(let result): result
@@ -54,13 +57,14 @@ package struct ContractLibrary: Sendable {
         self.files = files
     }
 
-    /// The shipped contracts, in the order of their ids; they are read once.
+    /// The parsed shipped contracts, in the order of their IDs.
     ///
-    /// What only tells people of mistakes is not looked for: these were examined before they were
-    /// shipped.
+    /// The contracts are parsed once. The checks for typical mistakes are skipped, because the
+    /// contracts passed them before they were shipped.
     package static let shipped = listed.read
 
-    /// The shipped contracts as the index lists them: none is read before somebody asks for it.
+    /// The shipped contracts from the index; each file is parsed only when its contracts are
+    /// needed.
     package static let listed: ContractLibrary = {
         let files = EmbeddedContracts.files
         let index = ContractIndex(parsing: files.first { $0.path == "index.txt" }?.text ?? "")
@@ -70,7 +74,7 @@ package struct ContractLibrary: Sendable {
         }
     }()
 
-    /// The shipped contracts, with every mistake that there is in them.
+    /// Returns the shipped contracts, parsed with all checks for typical mistakes.
     package static func examined() -> ContractLibrary {
         embedded { id, path, text in .read(ContractParser.parse(text, path: path, id: id)) }
     }
@@ -91,13 +95,14 @@ package struct ContractLibrary: Sendable {
         return ContractLibrary(files: files.sorted { $0.id < $1.id })
     }
 
-    /// Every `.yaml` file below a folder, or the one file that the path names.
+    /// Reads the contracts in all `.yaml` files below a folder, or in the single file that the path
+    /// names.
     package static func folder(_ path: String) throws(ContractErrors) -> ContractLibrary {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
             throw ContractErrors([
                 ContractError(
-                    .unreadable("there is no file or folder '\(path)'"),
+                    .unreadable("the file or folder '\(path)' does not exist"),
                     at: SourceLocation(path: path, line: 1, column: 1)
                 )
             ])
@@ -137,7 +142,8 @@ package struct ContractLibrary: Sendable {
                 )
             }
             let below = relative.map { String($0.dropLast(5)) }
-            // A folder inside a library of contracts: their ids begin above it.
+            // For a subfolder of a contracts folder, the IDs begin with the names of the folders
+            // above the subfolder.
             let declared = declaredID(text)
             let isInside = below.map { declared?.hasSuffix("/" + $0) ?? false } ?? true
             let id = (isInside ? declared : below) ?? below ?? shown
@@ -146,7 +152,9 @@ package struct ContractLibrary: Sendable {
         return ContractLibrary(files: files)
     }
 
-    /// These files, with those of the other library added; the same id replaces.
+    /// Returns a library with the files of both libraries.
+    ///
+    /// A file of the other library replaces a file with the same ID.
     package func replacing(with other: ContractLibrary) -> ContractLibrary {
         let ids = Set(other.files.map(\.id))
         return ContractLibrary(
@@ -154,14 +162,16 @@ package struct ContractLibrary: Sendable {
         )
     }
 
-    /// The cases of all files, of which none is read for it.
+    /// The headings of all cases.
+    ///
+    /// Files whose headings come from the index are not parsed.
     package var headings: [ContractHeading] { files.flatMap(\.headings) }
 
-    /// The contracts of these cases; what is only listed and is none of them is not read.
+    /// Returns the contracts of the chosen cases, and parses only the files of these contracts.
     ///
-    /// - Parameter chosen: Cases out of `headings`.
-    /// - Returns: As many contracts, in the order of the files.
-    /// - Throws: What is wrong with a file that the index lists.
+    /// - Parameter chosen: Headings of cases in this library, from `headings`.
+    /// - Returns: One contract for each case, in the order of the files.
+    /// - Throws: The errors in the files of these cases.
     package func contracts(of chosen: [ContractHeading]) throws(ContractErrors) -> [Contract] {
         let (ids, cases) = (Set(chosen.map(\.id)), Set(chosen.map(\.caseID)))
         let library = ContractLibrary(files: files.filter { ids.contains($0.id) }).read
@@ -169,7 +179,7 @@ package struct ContractLibrary: Sendable {
         return library.contracts.filter { cases.contains($0.caseID) }
     }
 
-    /// The same files, all of them read.
+    /// A library with the same files, all of them parsed.
     private var read: ContractLibrary {
         ContractLibrary(
             files: files.concurrentMap(least: 16) { file in
@@ -180,19 +190,22 @@ package struct ContractLibrary: Sendable {
         )
     }
 
-    /// All contracts; what is only listed is read for it.
+    /// All contracts of the library.
+    ///
+    /// Files of which only the headings are known are parsed for this.
     package var contracts: [Contract] {
         files.flatMap { (try? $0.result.get()) ?? [] }
     }
 
-    /// What is wrong with the files that were read.
+    /// The errors in the files that were parsed.
     package var errors: [ContractError] {
         files.flatMap { file -> [ContractError] in
             if case .read(.failure(let errors)) = file.content { errors.errors } else { [] }
         }
     }
 
-    /// A single file may live anywhere; then it is called what it calls itself.
+    /// Returns the ID in the line `contract:` of a file, for a file that is read without its
+    /// contracts folder; nil without that line.
     private static func declaredID(_ text: String) -> String? {
         var rest = text[...]
         while !rest.isEmpty {

@@ -1,15 +1,19 @@
 package import Conformance
 
-/// Reads a contract file: one contract for every combination of its axes.
+/// Parses contract files.
+///
+/// Each combination of the values under the key `variants` becomes a separate contract.
 package enum ContractParser {
-    /// All variants, or every error that was found.
+    /// Parses the content of a contract file.
     ///
     /// - Parameters:
-    ///   - text: The file's text.
-    ///   - path: The file's path, for error messages.
-    ///   - id: What the contract must be called: its path below the contracts folder.
-    ///   - isExamined: Nobody need be told of misspelt templates, idle axes or steps that nobody plays.
-    /// - Returns: The variants in the order of their axes, or the errors in the order of their lines.
+    ///   - text: The content of the file.
+    ///   - path: The path of the file, for error messages.
+    ///   - id: The expected ID of the contract: its path below the contracts folder.
+    ///   - isExamined: Whether the file has passed all checks before. If so, the checks for
+    ///     misspelled templates, unused keys of `variants` and steps that cannot run are skipped.
+    /// - Returns: A contract for each variant, in the order of the values in the file, or all
+    ///   errors in the order of their lines.
     package static func parse(
         _ text: String,
         path: String,
@@ -25,14 +29,16 @@ package enum ContractParser {
         }
     }
 
-    /// The same from a tree.
+    /// Parses the contracts in the YAML tree of a contract file.
     ///
     /// - Parameters:
-    ///   - root: The tree of a contract file.
-    ///   - id: What the contract must be called.
-    ///   - lines: The file's lines; without them a caret stands at a text, not at a template in it.
-    ///   - isExamined: The same as for a text.
-    /// - Returns: The same as for a text.
+    ///   - root: The YAML tree of the file.
+    ///   - id: The expected ID of the contract.
+    ///   - lines: The lines of the file. Without them, an error about a template marks the whole
+    ///     string.
+    ///   - isExamined: Whether the file has passed the checks for typical mistakes before, so that
+    ///     they are skipped.
+    /// - Returns: A contract for each variant, or all errors in the file.
     package static func parse(
         _ root: LocatedNode,
         id: String,
@@ -44,7 +50,8 @@ package enum ContractParser {
         let templates = isExamined ? nil : TemplateChecks(contract: root, lines: lines)
         var errors = reader.errors + (templates?.errors ?? [])
         var contracts: [Contract] = []
-        // The axes are read with the first variant: each holds as many values as there are variants.
+        // The key `variants` is removed after the first variant, because reading all its values for
+        // each variant would take long.
         var unread = root
         for combination in axes.combinations {
             let filled = unread.filling(combination.map { ($0.name, $0.value) })
@@ -70,7 +77,8 @@ package enum ContractParser {
 }
 
 extension Contract {
-    /// One variant, from a tree whose axes have been filled in.
+    /// Reads one variant of a contract from a YAML tree in which values have replaced the templates
+    /// of `variants`.
     fileprivate init?(
         _ root: LocatedNode,
         id: String,
@@ -90,7 +98,7 @@ extension Contract {
     }
 }
 
-/// The axes of a contract file and their values.
+/// The axes of a contract file, which are the keys under `variants`, with the values of each axis.
 private struct VariantAxes {
     private var axes: [(name: String, values: [String])] = []
 
@@ -109,7 +117,7 @@ private struct VariantAxes {
             if !isExamined, !values.isEmpty, !rest.contains(where: { $0.value.uses(names) }) {
                 reader.fail(
                     .conflict(
-                        "nothing uses the axis '\(axis.key)'",
+                        "no step or expectation uses the axis '\(axis.key)' of 'variants'",
                         remedy: "Write {{\(axis.key)}} where its values belong, or remove it."
                     ),
                     at: axis.keyLocation
@@ -127,7 +135,8 @@ private struct VariantAxes {
 }
 
 extension LocatedNode {
-    /// Whether the axis stands anywhere in it, in a key or in a value.
+    /// Returns whether a key or a value in the YAML tree contains the template of an axis of
+    /// `variants`.
     fileprivate func uses(_ axis: TemplateNames.Axis) -> Bool {
         func names(_ text: String) -> Bool {
             Template(text).names.contains { $0.hasPrefix(axis.name) }

@@ -1,8 +1,8 @@
 package import Conformance
 
-/// Writes a contract as the file that `ContractParser` reads back as the same contract.
+/// Writes a contract as YAML text, which `ContractParser` parses as the same contract.
 package enum ContractWriter {
-    /// The text of the file, under that id.
+    /// Returns the content of the file for a contract, in which the contract has this ID.
     package static func text(_ contract: Contract, id: String) -> String {
         var contract = contract
         contract.id = id

@@ -1,20 +1,23 @@
 internal import Foundation
 
-/// A sheet of facts about a service or about identity: what contracts and clauses cite.
+/// A fact sheet: a page about a service or about user identity, which contracts and clauses cite.
 ///
-/// The sheets lie in `contracts/sources` and ship inside the binary, so that a finding leads to the
-/// fact behind it from any folder.
+/// The sheets are in `contracts/sources` and are part of the binary, so that a finding can show its
+/// source from any folder.
 package struct FactSheet: Sendable {
-    /// A heading and what stands under it, down to the next heading that is not deeper.
+    /// A section of a fact sheet: a heading and the lines below it, up to the next heading of the
+    /// same or a higher level.
     package struct Section: Sendable {
-        /// What a citation names it by: `7`, `1.4`, `A3`, `C.1`; empty where the heading has none.
+        /// The number of the section, as citations contain it, such as `7`, `1.4`, `A3` or `C.1`;
+        /// empty for a heading without a number.
         package let number: String
         package let title: String
-        /// How many `#` the heading has.
+        /// The level of the section's heading: the number of `#` characters.
         package let depth: Int
-        /// The lines below the heading.
+        /// The lines of the section below its heading.
         package let lines: [Substring]
-        /// The rows of its tables, and the list entries that begin with a bold name (`- **T1** …`).
+        /// The rows of the section's tables, and its list entries that begin with a bold name (`-
+        /// **T1** …`).
         package let rows: [Row]
 
         init(title: String, depth: Int, lines: [Substring]) {
@@ -26,18 +29,20 @@ package struct FactSheet: Sendable {
         }
     }
 
-    /// A row of a table, each cell under its column's name.
+    /// A row of a table in a fact sheet.
+    ///
+    /// Each cell has the name of its column.
     package struct Row: Sendable {
         package let name: String
         package let cells: [(column: String, text: String)]
     }
 
-    /// The file's name without its ending.
+    /// The name of the fact sheet's file without its extension.
     package let name: String
     package let title: String
     package let sections: [Section]
 
-    /// All that ship, in the order of their names.
+    /// All fact sheets, in the order of their names.
     package static let all: [FactSheet] = EmbeddedContracts.files.compactMap { path, text in
         guard path.hasPrefix("sources/"), path.hasSuffix(".md") else { return nil }
         return FactSheet(name: String(path.dropFirst("sources/".count).dropLast(3)), text: text)
@@ -47,7 +52,7 @@ package struct FactSheet: Sendable {
         all.first { $0.name == name }
     }
 
-    /// Every row of that name, in any sheet.
+    /// Returns the table rows with this name from all fact sheets.
     package static func rows(named name: String) -> [(sheet: FactSheet, row: Row)] {
         all.flatMap { sheet in
             sheet.sections.filter { $0.depth == 2 }.flatMap(\.rows)
@@ -55,8 +60,10 @@ package struct FactSheet: Sendable {
         }
     }
 
-    /// The sheet that a word of prose, or a folder of contracts, stands for: its name, or the first
-    /// part of it.
+    /// Returns the fact sheet to which a word in a citation, or the name of a contracts folder,
+    /// refers.
+    ///
+    /// The sheet's name is that word or begins with it.
     static func meant(by word: some StringProtocol) -> FactSheet? {
         let word = word.lowercased()
         return all.first { $0.name == word || $0.name.hasPrefix(word + "-") }
@@ -83,7 +90,7 @@ package struct FactSheet: Sendable {
         sections.first { $0.number == number }
     }
 
-    /// The section that numbers mistakes, where citations look for `trap 14`.
+    /// The section with numbered typical mistakes, to which citations such as `trap 14` refer.
     package var traps: Section? {
         sections.first { $0.title.contains("Traps") }
     }
@@ -101,7 +108,8 @@ package struct FactSheet: Sendable {
         }
     }
 
-    /// `1.4` of `1.4 Retry schedule`, `A3` of `A3. Cold start`, `C` of `Part C - …`.
+    /// Returns the number of a section from its heading: `1.4` of `1.4 Retry schedule`, `A3` of
+    /// `A3. Cold start`, `C` of `Part C - …`.
     fileprivate static func number(of title: String) -> String {
         let words = title.split(separator: " ")
         let word = words.first == "Part" ? words.dropFirst().first : words.first
@@ -149,7 +157,8 @@ extension FactSheet {
 }
 
 extension FactSheet.Section {
-    /// The row that the words name: its first cell is one of them, or holds all of them.
+    /// Returns the row of the section with this name, or the first row whose name contains all
+    /// words of this name.
     package func row(_ name: String) -> FactSheet.Row? {
         let words = name.split(separator: " ")
         return rows.first { $0.name == name }
@@ -159,9 +168,9 @@ extension FactSheet.Section {
             }
     }
 
-    /// The cells of a table's line; nil for any other line.
+    /// Returns the cells of a line in a Markdown table; nil for any other line.
     ///
-    /// A bar behind a backslash is text.
+    /// A `|` after a backslash is part of a cell.
     package static func cells(of line: some StringProtocol) -> [String]? {
         guard line.hasPrefix("|") else { return nil }
         var cells: [String] = []

@@ -1,6 +1,8 @@
 package import Conformance
 
-/// Reads `assay.yaml`; the environment fills `${NAME}` and `${NAME:-default}` in secrets.
+/// Parses a profile (`assay.yaml`).
+///
+/// In secrets, environment variables replace `${NAME}` and `${NAME:-default}`.
 package enum ProfileParser {
     package static func parse(
         _ text: String,

@@ -1,9 +1,10 @@
 package import Conformance
 internal import Yams
 
-/// YAML becomes located values here, and nowhere else; Yams' own types end in this file.
+/// The conversion from YAML to values with source locations. No other file uses the types of the
+/// YAML library Yams.
 extension LocatedNode {
-    /// Reads one document.
+    /// Parses a YAML document into values with source locations.
     package init(parsing text: String, path: String) throws(ContractError) {
         let file = YAMLFile(text: text, path: path)
         let node: Node
@@ -23,13 +24,13 @@ extension LocatedNode {
         self = try file.located(node, depth: 0, count: &count)
     }
 
-    /// The lines of a file, empty ones included.
+    /// Returns the lines of a string, including empty lines.
     package static func lines(of text: String) -> [String] {
         text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 }
 
-/// The lines of one file, and where its values stand in them.
+/// A YAML file with its lines, which determines the source location of each value.
 private struct YAMLFile {
     let path: String
     let lines: [String]
@@ -82,12 +83,13 @@ private struct YAMLFile {
             }
             return LocatedNode(.sequence(elements), place(line, column))
         case .alias:
-            throw ContractError(.yaml("this alias names nothing"), at: place(line, column))
+            throw ContractError(.yaml("this alias refers to no anchor"), at: place(line, column))
         }
     }
 
-    /// The text with the byte order mark that stands first in it, which Yams drops: Foundation takes
-    /// it for a sign of the encoding.
+    /// Returns a quoted string with the byte order mark at its start, which Yams removes.
+    ///
+    /// Foundation, which Yams uses, treats the mark as a sign of the encoding.
     private func whole(_ text: String, _ start: (line: Int, column: Int)) -> String {
         guard lines.indices.contains(start.line - 1) else { return text }
         let source = lines[start.line - 1].unicodeScalars.dropFirst(start.column - 1)
@@ -118,7 +120,7 @@ private struct YAMLFile {
                     throw ContractError(.bareTemplate(word), at: keyPlace)
                 }
                 throw ContractError(
-                    .wrongKind(expected: "a word as key", found: "something nested"),
+                    .wrongKind(expected: "a word as key", found: "a list or a mapping"),
                     at: keyPlace
                 )
             }
@@ -131,7 +133,8 @@ private struct YAMLFile {
         return entries
     }
 
-    /// The word of `{{word}}` where a mapping has it for a key.
+    /// Returns the word of a template `{{word}}` without quotation marks, which YAML reads as a key
+    /// that is a mapping; nil for any other key.
     private static func bareTemplate(_ key: Node) -> String? {
         guard case .mapping(let inner) = key, inner.count == 1, let pair = inner.first,
             pair.value.null != nil

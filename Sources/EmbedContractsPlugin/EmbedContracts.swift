@@ -1,8 +1,10 @@
 import Foundation
 import PackagePlugin
 
-/// Puts the shipped contracts, their index, the schemas and the fact sheets that they cite inside the binary, so
-/// that it works from any folder.
+/// A build plugin that embeds the shipped contracts, their index, the schemas and the cited fact
+/// sheets in the binary.
+///
+/// With the embedded files, the binary works in any folder.
 @main
 struct EmbedContracts: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {

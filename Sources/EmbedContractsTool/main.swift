@@ -1,12 +1,13 @@
 internal import Foundation
 
-// Writes one Swift file that holds the given text files, so that the binary carries them.
-// Arguments: output, root folder, then the files.
+// Writes a Swift file that contains the given text files, so that they are part of the binary.
+// Arguments: the output file, the root folder, and the files.
 let arguments = CommandLine.arguments
 let output = URL(fileURLWithPath: arguments[1])
 let root = URL(fileURLWithPath: arguments[2]).path + "/"
 var text = """
-    /// The files of `contracts/`, embedded at build time: path below the folder, and text.
+    /// The files of the folder `contracts`, embedded at build time: their paths in the folder, and
+    /// their contents.
     enum EmbeddedContracts {
         static let files: [(path: String, text: String)] = [
 

@@ -1,7 +1,7 @@
 package import Conformance
 
-/// One thing that happens in a life: something a person, a store or a developer does, or time that
-/// comes to its moment.
+/// One operation of a generated customer history: an action of a user, a store or a developer, or
+/// the passing of time.
 package struct Act: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case purchase, renew, cancel, uncancel, pause, resume, extend, refund, expire, transfer
@@ -11,21 +11,23 @@ package struct Act: Hashable, Sendable {
         case changeProduct = "change-product"
         case reverseRefund = "reverse-refund"
         case temporaryGrant = "temporary-grant"
-        /// Somebody of the family gets what another has bought.
+        /// A family member of the user who bought a purchase gets access to that purchase.
         case share = "family-share"
         case unshare = "stop-family-share"
-        /// What tells of nothing that anybody has: a type that changes no subscription.
-        case tell
-        /// The app announces the person, again if need be.
+        /// RevenueCat or Purchasely sends an event of a type that changes no subscription, such as
+        /// TEST.
+        case tell = "irrelevant-event"
+        /// The app registers the user at the backend, for the first time or again.
         case register
-        /// A new account claims the id of the person's device.
+        /// The user signs up, and the new account claims the user ID of the user's device.
         case signUp = "sign-up"
-        /// The person's device signs in to an account that somebody has, or has it already.
+        /// The user's device signs in to an existing account, which may belong to another user.
         case logIn = "log-in"
-        /// Nothing is done: what is due by then happens by itself.
+        /// No user acts until the time of this operation. Only scheduled store events happen, such
+        /// as renewals.
         case wait
 
-        /// What a backend must have for it to mean anything.
+        /// The profile features that a backend must have so that this operation can be tested.
         package var needs: [Feature] {
             switch self {
             case .signUp, .logIn: [.login]
@@ -36,31 +38,31 @@ package struct Act: Hashable, Sendable {
             }
         }
 
-        /// What a person reads of it.
+        /// The predicate that the title of a history uses for this operation, such as `buys`.
         var words: String {
             switch self {
             case .purchase: "buys"
             case .renew: "renews"
             case .cancel: "cancels"
-            case .uncancel: "takes the cancellation back"
+            case .uncancel: "withdraws the cancellation"
             case .pause: "pauses"
-            case .resume: "comes back from a pause"
-            case .extend: "is given more time"
-            case .refund: "is refunded"
-            case .expire: "ends"
-            case .transfer: "takes over everything"
-            case .grant: "is granted a promotion"
-            case .revoke: "loses a promotion"
-            case .billingIssue: "cannot be charged"
-            case .recover: "is charged after all"
+            case .resume: "resumes after a pause"
+            case .extend: "gets an extension"
+            case .refund: "gets a refund"
+            case .expire: "lets the subscription expire"
+            case .transfer: "takes over all purchases"
+            case .grant: "gets a promotional grant"
+            case .revoke: "loses the promotional grant"
+            case .billingIssue: "has a billing issue"
+            case .recover: "recovers from the billing issue"
             case .changeProduct: "changes the product"
-            case .reverseRefund: "has the refund taken back"
-            case .temporaryGrant: "is given access while the store is away"
-            case .share: "gets it from the family"
-            case .unshare: "gets it from the family no longer"
+            case .reverseRefund: "has the refund reversed"
+            case .temporaryGrant: "gets temporary access during a store outage"
+            case .share: "gets the purchase as a family share"
+            case .unshare: "loses the family share"
             case .signUp: "signs up"
-            case .logIn: "logs in"
-            case .tell: "does something that changes nothing"
+            case .logIn: "logs in to the account"
+            case .tell: "gets an irrelevant event"
             case .register: "opens the app"
             case .wait: "lets time pass"
             }
@@ -68,31 +70,39 @@ package struct Act: Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// Who does it, or gains by it.
+    /// The user who acts.
+    ///
+    /// In a transfer, this is the user who receives the purchases.
     package var user: String
-    /// When, relative to the start of the run; never after it.
+    /// The time of the operation relative to the start of the run; never positive.
     package var time: Duration
-    /// Who loses by it.
+    /// The user who loses the purchases in a transfer, the buyer in a family share, or the
+    /// account's owner in a login; nil for other operations.
     package var from: String?
-    /// Another id of who loses, which nobody has heard of: a transfer names it first (fact sheet 2.6).
+    /// Another ID of the user who loses the purchases, unknown to the backend.
+    ///
+    /// A TRANSFER event lists this ID first (RevenueCat fact sheet 2.6).
     package var also: String?
     package var product: String?
     package var newProduct: String?
-    /// Where it is bought, changed or moved; `Message.planStore` for what is sold as a plan.
+    /// The store of the purchase, product change or transfer; `Message.planStore` for a Purchasely
+    /// plan.
     package var store: String?
     package var environment: String?
     package var period: String?
     package var reason: String?
-    /// How long a grace period, an extension or a pause is.
+    /// The length of a grace period, an extension or a pause.
     package var span: Duration?
-    /// The change waits for the end of the period.
+    /// Whether a product change takes effect only at the end of the paid period.
     package var isDeferred = false
-    /// The event type that `tell` tells.
+    /// The event type of an irrelevant event, which changes no subscription; nil for other
+    /// operations.
     package var type: String?
-    /// Under which of the person's ids its events name them; nil: the registered one.
+    /// The kind of ID by which the events of this operation name the user; nil for the registered
+    /// ID.
     package var knownBy: EventSpec.KnownBy?
 
-    /// Everybody who takes part.
+    /// The names of all users who take part in the operation.
     var people: [String] { [user] + [from, also].compactMap(\.self) }
 
     var isOfPlans: Bool { store == Message.planStore }

@@ -1,67 +1,79 @@
 package import Conformance
 
-/// Something that may happen to a delivery on its way, and must not show in the end.
+/// A fault in the delivery of a webhook event.
 ///
-/// Source: identity rules S-03, S-04, S-07, S-08, S-09, S-30; RevenueCat fact sheet, sections 1.4 and
-/// 1.5: deliveries come at least once, in no promised order, and again until a 200.
+/// A correct backend reaches the same final state as without the fault.
+///
+/// Source: identity rules S-03, S-04, S-07, S-08, S-09, S-30; RevenueCat fact sheet, sections 1.4
+/// and 1.5: deliveries arrive at least once, in no guaranteed order, and repeatedly until a 200.
 package enum Disturbance: Hashable, Sendable {
-    /// So many copies more, one after the other.
+    /// The event is delivered this many additional times, one after the other.
     case copies(Int)
-    /// So many copies more, all at the same moment.
+    /// The event is delivered this many additional times, all at the same time.
     case together(Int)
-    /// The same bytes once more, so many deliveries later; beside `shuffled` the same event in others.
+    /// The event is delivered again after this many other deliveries, with the same bytes. In
+    /// combination with `shuffled`, the second delivery has other bytes.
     case again(after: Int)
-    /// It comes so many deliveries later than it happened.
+    /// The event arrives after this many deliveries of events that happened later.
     case late(by: Int)
-    /// So many answers are lost, and the ladder brings it again.
+    /// The responses to the first attempts are lost, and RevenueCat's retry schedule delivers the
+    /// event again.
+    ///
+    /// The value is the number of lost responses.
     case answersLost(Int)
-    /// So many requests break off.
+    /// The requests of the first attempts end in the middle of the body.
+    ///
+    /// The value is the number of these attempts.
     case requestsCut(Int)
-    /// The sender hangs up on so many.
+    /// The sender closes the connection during the first attempts.
+    ///
+    /// The value is the number of these attempts.
     case hangUps(Int)
-    /// The provider of pushes answers the next calls so.
+    /// OneSignal responds with this error to the backend's next call after the delivery.
     case pushFails(ProviderPlan.Answer)
-    /// RevenueCat's REST API does.
+    /// RevenueCat's REST API responds with this error to the backend's next call after the
+    /// delivery.
     case readFails(ProviderPlan.Answer)
-    /// An event of a type that nobody knows comes before it.
+    /// An event of an unknown type arrives before the delivery.
     case unknownType
-    /// It carries fields that nobody knows.
+    /// The body of the event contains fields that RevenueCat and Purchasely do not document.
     case unknownFields
-    /// Its keys come in another order.
+    /// The JSON keys of the event have a different order than usual.
     case shuffled
-    /// The backend is stopped and started again before it.
+    /// The backend is stopped and started again before the delivery.
     case restart(Restart.Signal)
-    /// The backend is stopped while it is under way.
+    /// The backend is stopped while it handles the delivery.
     case crash(Crash)
-    /// Its person's app registers again before it.
+    /// The user's app registers again before the delivery.
     case register
-    /// It is under way at the same moment as the next one.
+    /// The event and the next event of the history are delivered at the same time.
     case overlap
-    /// It is under way at the same moment as its person's app registers again.
+    /// The event is delivered while the user's app registers again.
     case meanwhile
 
-    /// What a person reads of it.
+    /// The phrase for this fault in the title of a history, such as `with a lost response`.
     package var words: String {
         switch self {
         case .copies, .together, .again: "delivered twice"
-        case .late: "delivered late"
-        case .answersLost: "answered in vain"
-        case .requestsCut: "broken off at first"
-        case .hangUps: "given up by its sender at first"
-        case .pushFails: "while pushes fail"
-        case .readFails: "while the customer cannot be read"
-        case .unknownType: "behind an unknown type"
+        case .late: "delivered after later events"
+        case .answersLost: "with a lost response"
+        case .requestsCut: "with a truncated request"
+        case .hangUps: "with a disconnect by the sender"
+        case .pushFails: "while OneSignal calls fail"
+        case .readFails: "while RevenueCat reads fail"
+        case .unknownType: "after an event of unknown type"
         case .unknownFields: "with unknown fields"
-        case .shuffled: "with its keys in another order"
+        case .shuffled: "with reordered keys"
         case .restart: "after a restart"
         case .crash: "while the backend is stopped"
-        case .register: "behind one more registration"
-        case .overlap: "delivered at the same moment as the next"
-        case .meanwhile: "delivered at the same moment as one more registration"
+        case .register: "after another registration"
+        case .overlap: "delivered concurrently with the next event"
+        case .meanwhile: "delivered concurrently with another registration"
         }
     }
 
-    /// The clause that a backend breaks when this shows.
+    /// The ID of the contract clause that a backend violates when this fault changes its final
+    /// state.
     package var clause: String {
         switch self {
         case .copies, .together, .again: "S-03"
@@ -74,7 +86,7 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
-    /// Whether the order in which events arrive becomes another than that in which they happened.
+    /// Whether this fault makes events arrive in a different order than they happened.
     var changesOrder: Bool {
         switch self {
         case .late, .overlap: true
@@ -85,7 +97,8 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
-    /// Whether its first attempt does not reach its end, so that nothing can go out with it.
+    /// Whether this fault interrupts the first attempt of a delivery, which then cannot be
+    /// concurrent with another request.
     var interrupts: Bool {
         switch self {
         case .answersLost, .requestsCut, .hangUps, .crash: true
@@ -95,7 +108,8 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
-    /// Whether something stands before it, so that nothing else can go out with it.
+    /// Whether this fault inserts a step before the delivery, which then cannot be concurrent with
+    /// the previous request.
     var comesBehindAnother: Bool {
         switch self {
         case .pushFails, .readFails, .unknownType, .restart, .register: true
@@ -105,7 +119,7 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
-    /// Whether it is sent again until it is taken.
+    /// Whether the event with this fault is retried until the backend accepts the event.
     var isRetried: Bool {
         switch self {
         case .answersLost, .requestsCut, .hangUps, .crash, .pushFails, .readFails, .overlap,
@@ -117,7 +131,7 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
-    /// Whether a call of the backend has to fail in it.
+    /// Whether the fault takes effect only if the backend calls OneSignal or RevenueCat.
     var needsACall: Bool {
         switch self {
         case .pushFails, .readFails: true
@@ -128,29 +142,31 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
-    /// What kind of disturbance, by the name that files and people write.
+    /// The kind of a fault.
+    ///
+    /// The raw value is the name of the fault in `.history` files and command-line options.
     package enum Kind: String, CaseIterable, Comparable, Sendable {
-        case copies
-        case together
-        case again
-        case late
-        case answersLost = "lose-answers"
-        case requestsCut = "cut-requests"
-        case hangUps = "hang-ups"
-        case pushFails = "push-fails"
-        case readFails = "read-fails"
+        case copies = "duplicate"
+        case together = "concurrent-duplicate"
+        case again = "redelivery"
+        case late = "delayed"
+        case answersLost = "lost-response"
+        case requestsCut = "truncated-request"
+        case hangUps = "disconnect"
+        case pushFails = "onesignal-error"
+        case readFails = "revenuecat-error"
         case unknownType = "unknown-type"
         case unknownFields = "unknown-fields"
-        case shuffled
+        case shuffled = "reordered-keys"
         case restart
         case crash
         case register
         case overlap
-        case meanwhile = "register-meanwhile"
+        case meanwhile = "registration-overlap"
 
         package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 
-        /// What a backend must have or allow for it to mean anything.
+        /// The features that the profile of a backend must list for faults of this kind.
         package var needs: [Feature] {
             switch self {
             case .restart, .crash: [.restart]
@@ -164,7 +180,9 @@ package enum Disturbance: Hashable, Sendable {
         }
     }
 
-    /// Its kind alone, as coverage counts it.
+    /// The kind of this fault without its parameters.
+    ///
+    /// The coverage report counts faults by kind.
     package var kind: Kind {
         switch self {
         case .copies: .copies

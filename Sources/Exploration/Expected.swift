@@ -1,17 +1,19 @@
 internal import Conformance
 internal import Providers
 
-/// What a backend has to show of somebody, as far as the catalogue fixes it; nil: it does not.
+/// The state that a backend must return for a user at the end of a history.
+///
+/// A nil value means that the specification allows any value.
 ///
 /// Source: identity rules, effect table C.1 and S-09 to S-19.
 package struct Expected: Hashable, Sendable {
     package enum End: Hashable, Sendable {
         case never
-        /// Relative to the start of the run.
+        /// Access ends at this time, relative to the start of the run.
         case at(Duration)
     }
 
-    /// Whether the backend has to know the person at all.
+    /// Whether the backend must have a record of the user.
     package var exists = false
     package var access: Bool?
     package var product: String?
@@ -21,16 +23,17 @@ package struct Expected: Hashable, Sendable {
     package var refunded: Bool?
     package var pendingProduct: Pending?
 
-    /// What a subscription changes to when its period is over (S-14).
+    /// The product to which a subscription changes at the end of its period (S-14).
     package enum Pending: Hashable, Sendable {
         case nothing
         case product(String)
     }
 
-    /// The fields that a contract can ask for; an end is that of an event that names it.
+    /// Returns the fields of this state that the `expect` section of a contract can check.
     ///
-    /// - Parameter end: How the contract writes an end.
-    /// - Returns: The fields, in the order in which contracts write them.
+    /// - Parameter end: Returns the contract's notation for the time at which access ends, such as
+    ///   a reference to the event that contains this time.
+    /// - Returns: The names and values of the fields, in the order in which contracts list them.
     func fields(_ end: (Duration) -> JSONValue) -> [(name: String, value: JSONValue)] {
         var fields: [(String, JSONValue)] = []
         if let access { fields.append(("access", .bool(access))) }
@@ -53,10 +56,11 @@ package struct Expected: Hashable, Sendable {
 }
 
 extension LifeModel {
-    /// What a backend that has heard everything so far must show of somebody.
+    /// Returns the state that a backend must have for a user after it has processed all events.
     package func expected(_ user: String) -> Expected {
         var expected = Expected(exists: known.contains(user))
-        // Whose the anonymous id is that something was told of, nobody can know yet (fact sheet 5.4).
+        // If events named the user only by an anonymous ID, the owner of that ID is still unknown
+        // (RevenueCat fact sheet 5.4).
         guard expected.exists, !isApart(user) else { return expected }
         let now = Self.zero + Self.look
         let all = purchases(of: user)
@@ -69,7 +73,8 @@ extension LifeModel {
         let own = Self.access(granting, active, isLeft: isLeft, isOpen)
         expected.access = Self.either(own, plans.access(of: user, at: Self.look))
         if accounts.isJoined(user) {
-            // Whose device it is now, and which of the two has what both had, S-28 leaves open.
+            // S-28 leaves open who owns the device now, and which of the two users keeps the
+            // purchases.
             expected.exists = accounts.joined[user] == nil
             if expected.access != true { expected.access = nil }
             return expected
@@ -78,10 +83,10 @@ extension LifeModel {
             only.refunded != nil, !only.isSandbox, hasFlags(only, user),
             !notes.wasHandedOver(to: user, only.productID)
         {
-            // An end changes no flag (effect table C.1, EXPIRATION).
+            // An expiration changes no flag (effect table C.1, EXPIRATION).
             expected.refunded = true
         }
-        // Of whoever has had several, at several providers, no field says of which it speaks.
+        // With several purchases or several providers, no field shows which purchase it describes.
         guard own == true, !isLeft, !granting.contains(where: isOpen),
             active.count == 1, let only = active.first,
             plans.lines(of: user).isEmpty
@@ -96,13 +101,15 @@ extension LifeModel {
         return expected
     }
 
-    /// One source of access is enough.
+    /// Combines the access from RevenueCat purchases with the access from Purchasely plans; nil
+    /// when the result is undetermined.
     private static func either(_ one: Bool?, _ other: Bool?) -> Bool? {
         if one == true || other == true { return true }
         return one == nil || other == nil ? nil : false
     }
 
-    /// Nil where the fact sheets leave it open.
+    /// Returns whether a user's RevenueCat purchases grant access; nil where the fact sheets leave
+    /// it open.
     private static func access(
         _ granting: [Purchase],
         _ active: [Purchase],
@@ -110,24 +117,29 @@ extension LifeModel {
         _ isOpen: (Purchase) -> Bool
     ) -> Bool? {
         if active.contains(where: { !isOpen($0) }) { return true }
-        // The end of a period that a change of product cut short is never told.
+        // No event reports the end of a period that a product change cut short.
         if isLeft || granting.contains(where: isOpen) { return nil }
         return false
     }
 
-    /// Stripe counts the period whose charge failed as begun and may end it any time (fact sheet,
-    /// section 3, row 8).
+    /// Returns whether the fact sheets leave open whether the purchase currently gives access.
     ///
-    /// What was granted while a store was away gives way to the purchase that it stands for, whose ids
-    /// and product may be others (row 25): whether a later one is that purchase nobody can tell.
+    /// Stripe counts the period with the failed charge as begun and may end that period at any time
+    /// (RevenueCat fact sheet, section 3, row 8).
+    ///
+    /// A temporary grant during a store outage is replaced by the actual purchase, whose IDs and
+    /// product may differ (row 25). It is unknown whether a later purchase is the one that replaces
+    /// the grant.
     private func isOpen(_ purchase: Purchase, of user: String) -> Bool {
         if purchase.isTemporary { return notes.paidSinceGrant.contains(user) }
         return purchase.store == "STRIPE" && purchase.billingIssue != nil && !purchase.hasEnded
     }
 
-    /// Flags speak of one purchase; of whoever has had several no field says of which.
+    /// Returns whether the flags of the user's state, such as `will-renew`, describe this purchase.
     ///
-    /// What spends no money is apart from it (S-19).
+    /// For a user with several purchases, no field shows which purchase the flags describe.
+    ///
+    /// Sandbox purchases do not count (S-19).
     private func hasFlags(_ purchase: Purchase, _ user: String) -> Bool {
         notes.hadOne(user) && !purchase.isOneTime && !purchase.isTemporary
             && purchase.store != "PROMOTIONAL" && purchase.period != "PREPAID"
@@ -137,14 +149,15 @@ extension LifeModel {
     private func setFlags(of purchase: Purchase, in expected: inout Expected, _ user: String) {
         guard hasFlags(purchase, user) else { return }
         let line = LifeNotes.Line(user: user, product: purchase.productID)
-        // A store that tries again may still renew it (effect table C.1, CANCELLATION BILLING_ERROR).
+        // A store that retries the charge may still renew (effect table C.1, CANCELLATION
+        // BILLING_ERROR).
         if !notes.reversed.contains(line), purchase.billingIssue == nil {
             expected.willRenew = purchase.willRenew && purchase.unsubscribed == nil
         }
         if !notes.ended.contains(line) { expected.billingIssue = purchase.billingIssue != nil }
         expected.refunded = false
-        // Play says what comes next by other names, and whether a change outlives what ends the renewal
-        // the sheets leave open.
+        // Play names the next product differently. The fact sheets leave open whether a product
+        // change survives a cancellation.
         if purchase.store != "PLAY_STORE", expected.willRenew == true {
             expected.pendingProduct = purchase.nextProductID.map { .product($0) } ?? .nothing
         }

@@ -1,14 +1,16 @@
 internal import Conformance
 
-/// A history of one to a handful of people, and what happens to the deliveries that tell of it.
+/// A generated customer history: a few users, their operations, and the faults of the event
+/// deliveries.
 ///
-/// A value: what follows from it, events and states, is worked out by `LifeModel`.
+/// A history contains only operations and faults. `LifeModel` derives the resulting events and user
+/// states.
 package struct Life: Hashable, Sendable {
-    /// How a backend comes to know somebody.
+    /// The way a backend first learns of a user.
     package enum Arrival: String, Hashable, Sendable, CaseIterable {
-        /// The app registers them before anything else.
+        /// The app registers the user before anything else happens.
         case registered
-        /// Nothing does before the first event that names them (S-20).
+        /// The app does not register the user before the first event that names the user (S-20).
         case unknown
     }
 
@@ -21,8 +23,10 @@ package struct Life: Hashable, Sendable {
         }
     }
 
-    /// A disturbance of the event that an act caused at that place, counted from 0: what became due
-    /// since the act before it comes first.
+    /// A fault in the delivery of one of the events that an operation causes.
+    ///
+    /// The index of the event counts from 0 within the operation. Events that became due since the
+    /// previous operation come first.
     package struct Mishap: Hashable, Sendable {
         package var act: Int
         package var event: Int
@@ -34,10 +38,11 @@ package struct Life: Hashable, Sendable {
     }
 
     package struct Step: Hashable, Sendable {
-        /// Stays the same when others are left out.
+        /// The ID of the step, which stays the same when other steps are removed.
         package var id: Int
         package var act: Act
-        /// The people are looked at after it, and have to have what the model says.
+        /// Whether the backend's state of every user is read after the step and compared with the
+        /// state that the model predicts.
         package var isQuietPoint: Bool
 
         package init(id: Int, act: Act, isQuietPoint: Bool) {
@@ -48,7 +53,10 @@ package struct Life: Hashable, Sendable {
     package var people: [Person]
     package var steps: [Step]
     package var mishaps: [Mishap]
-    /// Effects and whole answers are compared with the calm life's, beside what the model says.
+    /// Whether the run is compared with a baseline run (the same history without faults), in
+    /// addition to the model's predictions.
+    ///
+    /// The comparison covers effects, such as pushes, and complete responses.
     package var hasTwin: Bool
 
     package init(people: [Person], steps: [Step], mishaps: [Mishap] = [], hasTwin: Bool = false) {
@@ -58,24 +66,25 @@ package struct Life: Hashable, Sendable {
         self.hasTwin = hasTwin
     }
 
-    /// Without the failures of calls that a backend may never make.
+    /// The history without the faults that need a call to OneSignal or RevenueCat, which a backend
+    /// may never make.
     package var withoutFailingCalls: Life {
         var life = self
         life.mishaps.removeAll { $0.disturbance.needsACall }
         return life
     }
 
-    /// How many things happen in it, to people and to deliveries.
+    /// The number of steps and faults in the history.
     package var eventCount: Int { steps.count + mishaps.count }
 }
 
 extension Life {
     func person(_ name: String) -> Person? { people.first { $0.name == name } }
 
-    /// Whether anything happens to what tells of it.
+    /// Whether the history has any fault.
     var isDisturbed: Bool { !mishaps.isEmpty }
 
-    /// The life up to a step, with what disturbed it so far.
+    /// Returns the part of the history up to and including a step, with the faults of that part.
     package func prefix(through id: Int) -> Life {
         guard let end = steps.firstIndex(where: { $0.id == id }) else { return self }
         var life = self

@@ -1,26 +1,29 @@
-/// Whose account is whose, and which device has signed in to somebody else's.
+/// The accounts of the users in a generated customer history, and the devices that signed in to
+/// another user's account.
 ///
 /// Source: identity rules S-25 to S-28.
 struct LifeAccounts: Sendable {
-    /// Who has signed up.
+    /// The names of the users who signed up for an account.
     private(set) var owners: Set<String> = []
-    /// Whose account a person's device signed in to: what was bought on it is one of both's since
-    /// (S-28 leaves open whose).
+    /// The owner of the account to which a user's device signed in, by the name of that user.
+    ///
+    /// Earlier purchases on the device then belong either to the user or to the account's owner.
+    /// Clause S-28 leaves this open.
     private(set) var joined: [String: String] = [:]
 
-    /// The account that somebody signed up with, as contracts name it.
+    /// Returns the name of a user's account in the contract that a history becomes.
     static func name(of owner: String) -> String { "accountOf\(owner)" }
 
     var hasJoined: Bool { !joined.isEmpty }
 
-    /// Whether it is open who has what the person's events tell of.
+    /// Returns whether a login left the owner of the purchases in the user's events undetermined.
     func isJoined(_ person: String) -> Bool {
         joined[person] != nil || joined.values.contains(person)
     }
 
     mutating func signUp(_ person: String) throws(LifeModel.Illegal) {
         guard owners.insert(person).inserted else {
-            throw LifeModel.Illegal(reason: "the account is there already")
+            throw LifeModel.Illegal(reason: "the account already exists")
         }
     }
 
@@ -30,7 +33,7 @@ struct LifeAccounts: Sendable {
         }
         guard person != owner else { return }
         guard !owners.contains(person), joined.isEmpty else {
-            throw LifeModel.Illegal(reason: "one of the accounts would have to go")
+            throw LifeModel.Illegal(reason: "the login would replace one of the accounts")
         }
         joined[person] = owner
     }

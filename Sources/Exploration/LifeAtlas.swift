@@ -1,28 +1,31 @@
 internal import Conformance
 
-/// All that the store model lets happen to one person's purchase, store by store: what coverage is
-/// measured against.
+/// All state transitions that the simulated stores allow for the purchases of one user, by store.
+///
+/// The coverage report counts how many of these transitions occurred.
 package struct LifeAtlas: Sendable {
-    /// What can be told of a purchase in each state, by store.
+    /// The events that can occur for a purchase, by store and by the state of the purchase.
     package let transitions: [String: [LineState: [String]]]
 
     private static let start: Duration = .seconds(-3000 * 86_400)
 
-    /// - Parameter stores: Which stores.
+    /// Finds all transitions by exploring the simulated stores.
+    ///
+    /// - Parameter stores: The names of the stores to explore.
     package init(stores: [String]) {
         var transitions: [String: [LineState: [String]]] = [:]
         for store in stores { transitions[store] = Self.transitions(of: store) }
         self.transitions = transitions
     }
 
-    /// A life up to some moment.
+    /// A point in the exploration: the model after some operations, and the time.
     private struct Place {
         var model: LifeModel
         var time: Duration
         var id: Int
     }
 
-    /// What makes two of them the same to whoever comes next.
+    /// The properties of a `Place` that determine its possible continuations.
     private struct Key: Hashable {
         let state: LineState
         let products: [String]
@@ -47,17 +50,17 @@ package struct LifeAtlas: Sendable {
                 open.append(Place(model: model, time: act.time, id: place.id + 1))
             }
         }
-        // What changes nothing may be told at any time.
+        // An event that changes nothing is possible at any time.
         for state in found.keys { found[state]?.insert(LifeCoverage.Tracker.idle) }
         return found.mapValues { $0.sorted() }
     }
 
-    /// What leads nowhere else, or needs somebody else.
+    /// Operations that lead to no new state of a purchase, or that need a second user.
     private static let idle: Set<Act.Kind> = [
         .transfer, .share, .unshare, .register, .signUp, .logIn, .tell,
     ]
 
-    /// Everything that could be tried, at the moments that make a difference.
+    /// Returns all operations to try next, such as a renewal shortly before the end of a period.
     private static func acts(at store: String, _ place: Place) -> [Act] {
         let lines = place.model.lines(of: "ada", at: place.time)
         let products = lines.isEmpty ? LifeGenerator.products(at: store) : lines.map(\.product)
@@ -126,7 +129,9 @@ package struct LifeAtlas: Sendable {
         }
     }
 
-    /// Which acts are about plans; those about the stores' own products need no word.
+    /// Returns the value of `Act.store` for an operation.
+    ///
+    /// Only operations on Purchasely plans need the store; for other operations the result is nil.
     private static func seller(_ store: String) -> String? {
         store == Message.planStore ? store : nil
     }

@@ -1,16 +1,21 @@
 package import Conformance
 
-/// What makes two failures look like one: the kind of finding, and of what.
+/// The signature of a failed history: the finding code and the subject of the finding.
+///
+/// Failed histories with the same signature count as one failure.
 package struct LifeCause: Hashable, Sendable {
     package let code: FindingCode
-    /// The mapped field or the kind of effect that it is about; empty where there is none.
+    /// The state field or the kind of effect, such as a push, that the finding concerns; empty when
+    /// there is none.
     package let what: String
 
-    /// - Parameter finding: The first of a failed life.
+    /// Creates the failure signature of a finding, and derives the subject from the finding.
+    ///
+    /// - Parameter finding: The first finding of a failed history.
     package init(_ finding: Finding) {
         code = finding.code
         switch finding.code {
-        // `access of ada is true`: who has what nobody paid for, and who lacks it, are two causes.
+        // In `access of ada is true`: access without payment and missing access are two signatures.
         case .stateValue:
             let words = finding.expected.split(separator: " ").map(String.init)
             let value = words.last.flatMap { ["true", "false"].contains($0) ? $0 : nil }
@@ -19,22 +24,27 @@ package struct LifeCause: Hashable, Sendable {
         }
     }
 
+    /// Creates the failure signature of a finding with a given subject.
+    ///
     /// - Parameters:
-    ///   - finding: The first of a failed life.
-    ///   - what: What it is about.
+    ///   - finding: The first finding of a failed history.
+    ///   - what: The subject of the finding, such as the name of a state field.
     package init(_ finding: Finding, about what: String) {
         (code, self.what) = (finding.code, what)
     }
 
-    /// What a report says of it in a few words.
+    /// The signature as reports print it: the finding code, followed by the subject if there is
+    /// one.
     package var words: String {
         what.isEmpty ? code.rawValue : "\(code.rawValue) \(what)"
     }
 }
 
 extension Life {
-    /// Whether all that happens in the other one happens here as well, in that order, so that one
-    /// cause may explain both.
+    /// Returns whether this history and the other history may fail for the same reason.
+    ///
+    /// The result is true when this history has all operations of the other history, in the same
+    /// order, and all kinds of its faults.
     package func contains(_ other: Life) -> Bool {
         var rest = other.essence[...]
         for part in essence where rest.first.map(part.explains) ?? false { rest.removeFirst() }
@@ -47,10 +57,12 @@ extension Life {
         return hasStranger(self) || !hasStranger(other)
     }
 
-    /// A name for what happens that is the same wherever it was found, and another for each cause.
+    /// Returns the ID of a failed history, which depends only on the operations, the faults and the
+    /// failure signature.
     ///
-    /// - Parameter cause: Why it fails.
-    /// - Returns: The slug, and six digits of what happens and of the cause.
+    /// - Parameter cause: The failure signature.
+    /// - Returns: The slug of the history, and six hexadecimal digits that depend on the
+    ///   operations, the faults and the signature.
     package func storyID(_ cause: LifeCause) -> String {
         let kinds = Set(mishaps.map(\.disturbance.kind)).sorted()
         let hasStranger = people.contains { $0.arrival == .unknown }
@@ -61,7 +73,7 @@ extension Life {
         return "\(slug)-\(Story.digits(of: text))"
     }
 
-    /// What happens, without who and when; of stores and the like, what is not the usual.
+    /// The operations of the history without users, times and default values such as the App Store.
     private var essence: [Essence] {
         steps.map(\.act).filter { $0.kind != .wait }.map(Essence.init)
     }
@@ -95,9 +107,11 @@ extension Life {
             type = act.type
         }
 
-        /// Whether this is the other one, or the other one at a particular place.
+        /// Returns whether this operation equals the smaller history's operation, apart from
+        /// unusual details such as a store or a period type.
         ///
-        /// A small life has what is not the usual only where it does not fail without.
+        /// A history that was shrunk keeps an unusual detail only if the history does not fail
+        /// without that detail.
         func explains(_ small: Essence) -> Bool {
             var plain = self
             if small.store == nil { plain.store = nil }

@@ -1,22 +1,25 @@
 internal import Conformance
 
-/// What lives have played, and how often.
+/// The situations that generated histories have covered, with the number of histories for each
+/// situation.
 package struct LifeCoverage: Hashable, Sendable {
-    /// One thing that may be played.
+    /// A situation that a generated history can cover.
     package enum Feature: Hashable, Sendable {
-        /// At a store, how a purchase stood, and what was told of it.
+        /// An event from a store, and the state of the event's purchase before the event.
         case transition(store: String, LineState, String)
-        /// How something else of the same person stood meanwhile.
+        /// An event, the state of its purchase before the event, and another purchase of the same
+        /// user.
         case beside(Neighbour, LineState, String)
-        /// Two events of one person, one behind the other.
+        /// Two consecutive events of one user, by their types.
         case pair(String, String)
-        /// How the backend knew the person of it.
+        /// An event, and the kind of ID by which the backend knew the user of the event.
         case known(String, String)
-        /// How it was disturbed, and what was told.
+        /// A fault, and the type of the event whose delivery had the fault.
         case disturbed(Disturbance.Kind, String)
-        /// What the app did that no store tells of, and how something of the person's stood.
+        /// An operation of the app that no store event reports, such as a login, and the state of
+        /// one of the user's purchases.
         case did(Act.Kind, LineState)
-        /// How a phone stood or what happened on it before, and what happened then.
+        /// A step on a phone, after either the state of the phone or the name of the previous step.
         case phone(String, String)
 
         package var text: String {
@@ -33,7 +36,9 @@ package struct LifeCoverage: Hashable, Sendable {
         }
     }
 
-    /// Something else that the same person has: what spends no money is another neighbour.
+    /// The state of another purchase of the same user.
+    ///
+    /// Sandbox purchases count separately.
     package struct Neighbour: Hashable, Comparable, Sendable {
         let state: LineState
         let isSandbox: Bool
@@ -49,9 +54,9 @@ package struct LifeCoverage: Hashable, Sendable {
         self.counts = counts
     }
 
-    /// Counts a life.
+    /// Adds the covered situations of one history to the counts.
     ///
-    /// - Returns: How much of it was never played before.
+    /// - Returns: The number of situations that no earlier history had covered.
     @discardableResult
     package mutating func add(_ features: [Feature]) -> Int {
         var newCount = 0
@@ -67,13 +72,15 @@ package struct LifeCoverage: Hashable, Sendable {
         counts.merge(other.counts, uniquingKeysWith: +)
     }
 
-    /// How many different events of one person came one behind the other.
+    /// The number of distinct pairs of consecutive events that histories have covered.
     package var pairCount: Int { counts.keys.count { $0.hasPrefix("pair ") } }
 
-    /// How many different events were disturbed in different ways.
+    /// The number of distinct combinations of a fault kind and an event type that histories have
+    /// covered.
     package var disturbedCount: Int { counts.keys.count { $0.hasPrefix("disturbed ") } }
 
-    /// Which events were disturbed so, and how often.
+    /// Returns the event types that were delivered with this kind of fault, with the number of
+    /// histories for each type.
     package func disturbances(_ kind: Disturbance.Kind) -> [(type: String, count: Int)] {
         let start = "disturbed \(kind.rawValue) "
         return counts.filter { $0.key.hasPrefix(start) }
@@ -81,7 +88,7 @@ package struct LifeCoverage: Hashable, Sendable {
             .sorted { $0.type < $1.type }
     }
 
-    /// What was told at a store of what stood so.
+    /// Returns the events that a store sent for purchases in this state, in all recorded histories.
     package func told(at store: String, _ state: LineState) -> [String] {
         let start = "\(store) \(state.rawValue) "
         return counts.keys.filter { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
@@ -89,14 +96,17 @@ package struct LifeCoverage: Hashable, Sendable {
 
     private static let phone = "phone "
 
-    /// How phones stood, or what happened on them before.
+    /// The states of phones that histories have covered.
+    ///
+    /// The list also contains the steps that preceded another step.
     package var phoneStates: [String] {
         Set(phoneCounts.map(\.state)).sorted()
     }
 
     package var phoneCount: Int { phoneCounts.count }
 
-    /// What happened on a phone that stood so, and how often.
+    /// Returns the steps that histories took on a phone in this state, with the number of histories
+    /// for each step.
     package func phone(in state: String) -> [(what: String, count: Int)] {
         phoneCounts.filter { $0.state == state }.map { ($0.what, $0.count) }
             .sorted { $0.0 < $1.0 }
@@ -113,9 +123,9 @@ package struct LifeCoverage: Hashable, Sendable {
 
     package func count(_ feature: Feature) -> Int { counts[feature.text] ?? 0 }
 
-    /// Follows one life.
+    /// Collects the covered situations of one history, step by step.
     struct Tracker {
-        /// What changes nothing is one thing, whatever it is called.
+        /// The name under which the events that change no subscription are counted together.
         static let idle = "idle"
         private var people: [String: Life.Arrival] = [:]
         private var last: [String: String] = [:]
@@ -124,11 +134,13 @@ package struct LifeCoverage: Hashable, Sendable {
             for person in people { self.people[person.name] = person.arrival }
         }
 
+        /// Returns the situations that one step of a history covers.
+        ///
         /// - Parameters:
-        ///   - step: What happens.
-        ///   - told: What that tells.
-        ///   - model: How everything stands then.
-        /// - Returns: What is played in it.
+        ///   - step: The step of the history.
+        ///   - told: The events that the step caused.
+        ///   - model: The model after the step.
+        /// - Returns: The covered situations.
         mutating func features(
             of step: Life.Step,
             _ told: [LifeModel.Told],

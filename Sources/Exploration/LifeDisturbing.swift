@@ -1,6 +1,6 @@
 internal import Conformance
 
-/// What befalls the deliveries of a life that was drawn.
+/// Adds faults to the deliveries of a generated history.
 extension LifeGenerator {
     func disturb(
         _ life: inout Life,
@@ -24,17 +24,20 @@ extension LifeGenerator {
             let mayFail = mayFail && told.isPaid
             guard let disturbance = disturbance(mayStop: mayStop, mayFail: mayFail, &random),
                 means.allows(disturbance),
-                // Effects alone say nothing of what comes late.
+                // If the backend shows no stored state, its effects alone do not show the result of
+                // a delayed event.
                 means.showsState || !disturbance.changesOrder
             else { continue }
             life.mishaps.append(Life.Mishap(act: told.step, event: told.index, disturbance))
-            // The same event in other bytes.
+            // A second fault delivers the same event again, so that the two deliveries have
+            // different bytes.
             if disturbance == .shuffled, isWanted(.again(after: 1)) {
                 isTwice = true
                 let copy = Disturbance.again(after: 1)
                 life.mishaps.append(Life.Mishap(act: told.step, event: told.index, copy))
             }
-            // What was forgotten by a restart shows when what came before it comes again.
+            // If the backend lost state in a restart, that becomes visible when an earlier event is
+            // delivered again.
             if case .restart = disturbance, isWanted(.again(after: 1)),
                 let place = Self.lastWord(before: index, events)
             {
@@ -48,10 +51,14 @@ extension LifeGenerator {
         life.hasTwin = !means.showsState || !life.mishaps.isEmpty && isTold
     }
 
-    /// Where the event lies after which nothing was told of its people, until this one and with it; best
-    /// of all one that people hear of.
+    /// Returns the index of an earlier event whose users have no other event up to and including
+    /// `index`.
     ///
-    /// Carried out twice it is seen: nothing newer hides it. Otherwise the one before; nil: there is none.
+    /// An event that reports a payment is preferred.
+    ///
+    /// If the backend processes the found event twice, the result is visible, because no newer
+    /// event hides it. Without such an event, the result is the index of the previous event; nil
+    /// when there is none.
     private static func lastWord(before index: Int, _ events: [LifeModel.Told]) -> Int? {
         var since = Set(events[index].message.users)
         var last: [Int] = []
@@ -67,10 +74,11 @@ extension LifeGenerator {
         options.disturbances.isEmpty || options.disturbances.contains(disturbance.kind)
     }
 
-    /// How often one is drawn until it is one that somebody asked for.
+    /// The maximum number of random faults to draw until one of them is of a requested kind.
     private static let wishCount = 24
 
-    /// One of those that were asked for; nil: luck drew none.
+    /// Returns a random fault of a kind that the user requested; nil when no draw produced such a
+    /// fault.
     private func disturbance(
         mayStop: Bool,
         mayFail: Bool,
@@ -92,7 +100,8 @@ extension LifeGenerator {
         let some = Int.random(in: 1...3, using: &random)
         if mayStop, chance(2, &random) {
             let moment = Crash.Moment.allCases.randomElement(using: &random) ?? .sent
-            // Who ends in order waits for the other half, and is killed in the end.
+            // A backend that stops gracefully waits for the missing half of the request until it is
+            // killed.
             let mayEnd = moment != .halfSent && chance(2, &random)
             let signal: Restart.Signal = mayEnd ? .terminate : .kill
             return chance(2, &random)
@@ -121,7 +130,7 @@ extension LifeGenerator {
 }
 
 extension LifeModel.Told {
-    /// Whether backends that tell their people anything tell them this.
+    /// Whether a backend that sends push notifications usually sends one for this event.
     fileprivate var isPaid: Bool {
         ["INITIAL_PURCHASE", "RENEWAL"].contains(message.type) && !message.isSandbox
     }

@@ -1,20 +1,23 @@
 internal import Conformance
 internal import Providers
 
-/// Draws lives: legal ones, weighted towards what was played least.
+/// Generates valid customer histories, with a preference for situations that few earlier histories
+/// covered.
 ///
-/// The same seed, means and coverage give the same lives in the same order.
+/// The same seed, backend capabilities and coverage produce the same histories in the same order.
 package struct LifeGenerator: Sendable {
-    /// What may be drawn.
+    /// The options that restrict the generated customer histories.
     package struct Options: Hashable, Sendable {
         package var means: Means
-        /// Only these happen, beside purchases and time that passes; empty: everything.
+        /// The kinds of operations that a history may contain, in addition to purchases and
+        /// waiting; empty for all kinds.
         package var kinds: Set<Act.Kind> = []
-        /// Only these disturb, by their kinds; empty: all that the backend allows.
+        /// The kinds of faults that a history may contain; empty for all kinds that the backend
+        /// supports.
         package var disturbances: Set<Disturbance.Kind> = []
-        /// At most so many people.
+        /// The maximum number of users in one history.
         package var peopleMax = 3
-        /// At most so many acts.
+        /// The maximum number of operations in one history.
         package var actsMax = 12
 
         package init(means: Means) {
@@ -22,12 +25,12 @@ package struct LifeGenerator: Sendable {
         }
     }
 
-    /// Stores that every backend takes.
+    /// The stores that every backend must support.
     static let usualStores = ["APP_STORE", "PLAY_STORE"]
     private static let rareStores = [
         "STRIPE", "STRIPE", "AMAZON", "RC_BILLING", "ROKU", "MAC_APP_STORE", "PADDLE", "TEST_STORE",
     ]
-    /// Where lives buy, of a backend like that.
+    /// Returns the names of the stores that histories use for a backend with these capabilities.
     package static func stores(_ means: Means) -> [String] {
         var stores = usualStores
         if means.has(.everyStore) {
@@ -36,7 +39,7 @@ package struct LifeGenerator: Sendable {
         return means.has(.purchasely) ? stores + [Message.planStore] : stores
     }
 
-    /// What a store sells that renews.
+    /// Returns the product IDs of the subscriptions that a store sells.
     static func subscriptions(at store: String?) -> [String] {
         guard store == Message.planStore else {
             return ["premium_monthly", "premium_yearly", "premium_weekly"]
@@ -44,7 +47,8 @@ package struct LifeGenerator: Sendable {
         return PlanModel.plans.filter { $0.days != nil }.map(\.name)
     }
 
-    /// One of each kind that a store sells.
+    /// Returns one product ID for each kind of product that a store sells: subscription, lifetime
+    /// purchase and consumable.
     static func products(at store: String) -> [String] {
         store == Message.planStore
             ? [PlanModel.monthly, PlanModel.lifetime]
@@ -57,22 +61,24 @@ package struct LifeGenerator: Sendable {
     let options: Options
     private let seed: UInt64
     private var number = 0
-    /// What was drawn so far, by which the next is weighted.
+    /// The situations that the generated histories have covered.
+    ///
+    /// Rarely covered situations get a higher weight in the next history.
     package private(set) var coverage: LifeCoverage
 
     package init(seed: UInt64, options: Options, coverage: LifeCoverage = LifeCoverage()) {
         (self.seed, self.options, self.coverage) = (seed, options, coverage)
     }
 
-    /// A life that was drawn.
+    /// A generated history as a contract, with its number and coverage.
     package struct Drawn: Sendable {
         package let number: Int
         package let script: LifeScript
-        /// How much of it was never played before.
+        /// The number of situations that this history is the first to cover.
         package let newCount: Int
     }
 
-    /// The next life.
+    /// Generates the next valid history and adds its covered situations to `coverage`.
     package mutating func next() -> Drawn {
         while true {
             var random = SeededGenerator(seed: seed, text: "life \(number)")
@@ -86,14 +92,17 @@ package struct LifeGenerator: Sendable {
         }
     }
 
-    /// Counts a life that somebody else brought.
+    /// Adds the covered situations of a history from another source, such as a saved file, to
+    /// `coverage`.
     ///
-    /// - Returns: How much of it was never played before.
+    /// - Returns: The number of situations that no earlier history had covered.
     package mutating func note(_ script: LifeScript) -> Int { coverage.add(script.features) }
 
-    // MARK: One life
+    // MARK: One history
 
-    /// Another id of somebody, by which nobody does anything.
+    /// The name of an additional ID of a user.
+    ///
+    /// No operation uses this ID by itself.
     private static let alias = "eve"
 
     private static let dawn: Duration = .seconds(-8000 * 86_400)
@@ -115,7 +124,8 @@ package struct LifeGenerator: Sendable {
         var steps: [Life.Step] = []
         var events: [LifeModel.Told] = []
         var time = Self.dawn
-        // Most faults show in short lives, and of those more are played.
+        // Most defects of a backend show in short histories, and more short histories fit in the
+        // same time.
         let length = min(
             Int.random(in: 1...options.actsMax, using: &random),
             Int.random(in: 1...options.actsMax, using: &random)
@@ -140,14 +150,16 @@ package struct LifeGenerator: Sendable {
         return placed(life, &random)
     }
 
-    /// Moves the life so that it ends before the run begins, with no end close to the present.
+    /// Shifts the times of a history so that it ends before the run begins and no paid period ends
+    /// close to the present; nil when that is impossible.
     private func placed(_ life: Life, _ random: inout SeededGenerator) -> LifeScript? {
         let ends: [Duration] = [
             .seconds(-300), .seconds(-600), .seconds(-3 * 3600), .seconds(-2 * 86_400),
             .seconds(-12 * 86_400), .seconds(-45 * 86_400), .seconds(-400 * 86_400),
         ]
         let last = life.steps.last?.act.time ?? .zero
-        // Most lives end close to the present: access shows only there.
+        // Most histories end close to the present, because a backend's `access` only shows the
+        // present.
         let near = Array(ends.prefix(3)).shuffled(using: &random)
         let far = Array(ends.dropFirst(3)).shuffled(using: &random)
         for end in chance(6, &random) ? far + near : near + far {
@@ -164,14 +176,16 @@ package struct LifeGenerator: Sendable {
         Int.random(in: 0..<one, using: &random) == 0
     }
 
-    // MARK: One act
+    // MARK: One operation
 
-    /// How many legal acts are compared before one is taken.
+    /// The number of valid random operations of which the best one becomes the next operation.
     private static let candidateCount = 4
-    /// At most so many events follow from one act: a subscription that renews for years tells nothing
-    /// new each week.
+    /// The maximum number of events that one operation may cause.
+    ///
+    /// A wait of years would cause hundreds of weekly renewals without covering anything new.
     private static let toldMax = 4
-    /// How many are tried for them.
+    /// The maximum number of random operations to try until `candidateCount` valid operations are
+    /// found.
     private static let trialCount = 24
 
     private func pick(
@@ -195,7 +209,8 @@ package struct LifeGenerator: Sendable {
             var copy = tracker
             let features = copy.features(of: step, told, after)
             let novelty = features.map { 1 / Double(1 + coverage.count($0)) }.reduce(0, +)
-            // Luck keeps what is common from being never played again.
+            // The score has a random part so that operations that were often covered are still
+            // chosen sometimes.
             let luck = Double(UInt16.random(in: .min ... .max, using: &random)) / 65_536
             let score = novelty * (0.5 + luck) + luck * 0.05
             if best.map({ $0.score < score }) ?? true { best = (score, step, told, after) }
@@ -235,10 +250,12 @@ package struct LifeGenerator: Sendable {
         return act
     }
 
-    /// An event that changes nothing, behind everything else: the life ends as it does without it (S-08,
-    /// S-18, P-05).
+    /// Returns a final step with an event that changes no subscription.
     ///
-    /// - Returns: Nil where nobody asked for that, or nothing would show it.
+    /// The history must end in the same state as without this event (S-08, S-18, P-05).
+    ///
+    /// - Returns: The step; nil when the options exclude such events, or when no probe would show
+    ///   the result.
     private func afterword(
         _ people: [Life.Person],
         _ model: LifeModel,
@@ -260,7 +277,8 @@ package struct LifeGenerator: Sendable {
         return step
     }
 
-    /// Under which of somebody's ids an act is told; nil: the registered one.
+    /// Chooses the kind of ID by which the events of an operation name the user; nil for the
+    /// registered ID.
     private func knownBy(
         _ person: Life.Person,
         _ model: LifeModel,
@@ -268,8 +286,8 @@ package struct LifeGenerator: Sendable {
     ) -> EventSpec.KnownBy? {
         let isRegistered = person.arrival == .registered
         guard options.means.has(.aliases), isRegistered else { return nil }
-        // Whoever bought before the app knew them is known by an anonymous id, until an event names
-        // both (trap 9).
+        // Events name a user who bought before the registration by an anonymous ID until one event
+        // names both IDs (RevenueCat fact sheet, trap 9).
         switch model.naming(of: person.name) {
         case .nobody: return chance(12, &random) && options.means.showsState ? .anonymous : nil
         case .apart: return chance(3, &random) ? .aliases : nil
@@ -280,10 +298,12 @@ package struct LifeGenerator: Sendable {
         return chance(2, &random) ? .aliases : .originalAppUserID
     }
 
-    /// Without them nobody has anything, and nothing ends.
+    /// Kinds of operations that the options cannot exclude.
+    ///
+    /// Without them no user has a purchase, and no period ends.
     private static let always: Set<Act.Kind> = [.purchase, .wait]
 
-    /// What may happen to a purchase as it stands.
+    /// Returns the kinds of operations that the stores allow for a purchase in this state.
     private static func kinds(at state: LineState, canShare: Bool) -> [Act.Kind] {
         let share: [Act.Kind] = canShare ? [.transfer, .share] : []
         let common: [Act.Kind] = [.wait, .tell] + share
@@ -318,7 +338,8 @@ package struct LifeGenerator: Sendable {
         return all.randomElement(using: &random) ?? LifeModel.monthly
     }
 
-    /// What the act says beside who, what and when.
+    /// Chooses the details of an operation, such as the product and the store, when its user, kind
+    /// and time are already set.
     private func complete(
         _ act: inout Act,
         _ people: [Life.Person],
@@ -345,7 +366,7 @@ package struct LifeGenerator: Sendable {
             act.from = model.accounts.owners.sorted().randomElement(using: &random)
             act.product = nil
         case .billingIssue:
-            // Play and the App Store know grace periods of 3 to 30 days.
+            // Google Play and the App Store support grace periods of 3 to 30 days.
             act.span =
                 chance(3, &random)
                 ? nil : days([3, 6, 7, 16, 30].randomElement(using: &random) ?? 16)
@@ -375,7 +396,8 @@ package struct LifeGenerator: Sendable {
         return true
     }
 
-    /// Why a subscription is cancelled or ended, beside what its owner wants (fact sheet 2.7).
+    /// Returns the reasons that a cancellation or expiration can have, except for the user's own
+    /// decision (RevenueCat fact sheet 2.7).
     static func reasons(of kind: Act.Kind) -> [String] {
         kind == .cancel
             ? ["DEVELOPER_INITIATED", "PRICE_INCREASE", "UNKNOWN"] : ["PRICE_INCREASE", "UNKNOWN"]
@@ -409,7 +431,8 @@ package struct LifeGenerator: Sendable {
 
     private func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
 
-    /// When it happens: soon, some time later, or about the end of a period.
+    /// Chooses the time of an operation: soon after the previous operation, some time later, or
+    /// close to the end of a paid period.
     private func moment(
         of act: Act,
         after time: Duration,
@@ -440,7 +463,7 @@ package struct LifeGenerator: Sendable {
 }
 
 extension LifeModel {
-    /// The ends that lie ahead of somebody.
+    /// Returns the times after `time` at which the paid periods of a user end.
     func ends(of user: String, after time: Duration) -> [Duration] {
         purchases(of: user).flatMap { [$0.expires, $0.graceEnd, $0.resume] }
             .compactMap { $0.map { $0 - Self.zero } }.filter { $0 > time }

@@ -1,8 +1,10 @@
 internal import Conformance
 internal import Providers
 
-/// What no store lets happen, although the store model would: without it a life would hold an event
-/// that nobody ever gets, or one of which no source says what it means.
+/// Rules of real stores that the simulated stores do not enforce.
+///
+/// Without these rules, a history could contain an event that no real backend receives, or an event
+/// whose meaning no source defines.
 extension LifeModel {
     private static let ofStores: Set<Act.Kind> = [
         .purchase, .temporaryGrant, .recover, .refund, .expire, .extend, .cancel,
@@ -18,30 +20,37 @@ extension LifeModel {
         }
     }
 
-    /// What the store model leaves to whoever asks it, and the real stores do not.
+    /// Checks that an operation follows the rules that real stores enforce and the simulated stores
+    /// do not.
     ///
-    /// - Throws: Why it cannot happen.
+    /// - Throws: The reason why the operation cannot happen in a real store.
     func check(_ act: Act) throws(Illegal) {
         let state = LineState(line(of: act), at: Self.zero + act.time)
         if Self.ofStores.contains(act.kind), line(of: act)?.store == "PROMOTIONAL" {
-            throw Illegal(reason: "no store sells what a team grants")
+            throw Illegal(
+                reason: "a promotional grant comes from the developer and cannot be bought"
+            )
         }
-        // What another product went on with is over, and of earlier periods nothing is told (fact
-        // sheet 3, row 13b).
+        // A subscription that continues as another product is over under its old product, and no
+        // event reports earlier periods (RevenueCat fact sheet 3, row 13b).
         if act.kind != .tell, let product = act.product,
             notes.replaced.contains(Line(user: act.user, product: product))
         {
-            throw Illegal(reason: "another product goes on with it")
+            throw Illegal(reason: "another product continues the subscription")
         }
         if let line = line(of: act), !Self.ofMembers.contains(act.kind) {
-            // A member of the family pays nothing, and what is changed under them no source says.
+            // A family member does not pay for a shared purchase, and no source defines product
+            // changes of a shared purchase.
             guard !line.isFamilyShared, act.kind != .changeProduct || !isShared(line) else {
-                throw Illegal(reason: "it is shared in a family")
+                throw Illegal(reason: "the purchase is shared in a family")
             }
         }
         func allow(_ states: Set<LineState>) throws(Illegal) {
             guard states.contains(state) else {
-                throw Illegal(reason: "\(act.kind.rawValue) while \(state.rawValue)")
+                throw Illegal(
+                    reason:
+                        "'\(act.kind.rawValue)' is not possible for a purchase in the state '\(state.rawValue)'"
+                )
             }
         }
         switch act.kind {
@@ -50,15 +59,16 @@ extension LifeModel {
         case .temporaryGrant:
             try allow([.none, .ended])
             guard !LifeGenerator.keptProducts.contains(act.product ?? "") else {
-                throw Illegal(reason: "what is kept is not granted for a day")
+                throw Illegal(reason: "a one-day grant cannot be for a one-time product")
             }
-            // It names no environment, so that nobody could tell that it is none (fact sheet 2.6).
+            // The event of a one-day grant names no environment, so a backend could not recognize a
+            // sandbox grant (RevenueCat fact sheet 2.6).
             guard act.place != "SANDBOX" else {
-                throw Illegal(reason: "what spends no money is not granted for a day")
+                throw Illegal(reason: "a one-day grant cannot be for a sandbox purchase")
             }
             try checkStore(act)
             try checkReturn(act)
-        // Whether an extension ends a grace period the sheets do not say.
+        // The fact sheets leave open whether an extension of a subscription ends its grace period.
         case .extend: try allow([.active, .cancelled, .trial, .intro, .changing])
         case .uncancel: try allow([.cancelled])
         case .cancel: try allow([.active, .trial, .intro, .grace, .changing])
@@ -71,7 +81,7 @@ extension LifeModel {
             try allow([.active, .trial, .intro])
             guard let wanted = act.newProduct, notes.everHad[act.user]?.contains(wanted) != true
             else {
-                throw Illegal(reason: "it was had before, perhaps elsewhere")
+                throw Illegal(reason: "the user had the product before")
             }
         case .refund:
             try allow([.active, .cancelled, .intro, .grace, .changing, .lifetime, .ended])
@@ -86,51 +96,64 @@ extension LifeModel {
         case .unshare: try allow([.active, .cancelled])
         case .signUp, .logIn:
             guard !accounts.isJoined(act.user) else {
-                throw Illegal(reason: "it is somebody else's device by now")
+                throw Illegal(reason: "the device is signed in to another account")
             }
         case .grant, .revoke, .recover, .reverseRefund, .tell, .register, .wait: break
         }
     }
 
-    /// What an anonymous id was sold changes hands under that id, which no act here does.
+    /// Checks that the earlier operations determine the owner of every user ID in an operation.
     ///
-    /// Whose it is by then a late event would have to tell. And what is one person's other id is
-    /// nobody else's.
+    /// A store would move an anonymous user's purchases under the anonymous ID, so only a later
+    /// event could show their new owner. An alias of one user must not be the ID of another user.
     ///
-    /// - Throws: Why it cannot happen.
+    /// - Throws: The reason why the operation cannot happen in a real store.
     func checkNames(_ act: Act) throws(Illegal) {
         let isMove = [.transfer, .share, .signUp, .logIn].contains(act.kind)
         guard !isMove || act.people.allSatisfy({ !wasAnonymous($0) }) else {
-            throw Illegal(reason: "it was an anonymous id's")
+            throw Illegal(
+                reason: "purchases of a user in the operation belonged to an anonymous ID"
+            )
         }
         guard act.people.allSatisfy({ !names.aliases.contains($0) }) else {
-            throw Illegal(reason: "it is another id of somebody")
+            throw Illegal(reason: "the ID of a user in the operation is an alias of another user")
         }
         guard let other = act.also else { return }
         guard act.kind == .transfer, other != act.user, other != act.from,
             names.naming(of: other) == .nobody, !known.contains(other)
-        else { throw Illegal(reason: "it is somebody else's id") }
-        // Which of two ids that nobody knows is kept is left open (S-17).
+        else { throw Illegal(reason: "the additional ID in the transfer belongs to another user") }
+        // Clause S-17 leaves open which of two IDs is kept if the backend knows neither of them.
         guard act.from.map(registered.contains) ?? false else {
-            throw Illegal(reason: "nobody knows either of them")
+            throw Illegal(
+                reason: "the backend knows neither ID of the user who loses the purchases"
+            )
         }
     }
 
-    /// The App Store shares subscriptions, with people who never had them (fact sheet 3, row 23).
+    /// Checks that a purchase can be shared with a family member.
+    ///
+    /// The App Store shares subscriptions only with users who never had the subscription
+    /// (RevenueCat fact sheet 3, row 23).
     private func checkShare(_ act: Act, _ state: LineState) throws(Illegal) {
         guard let from = act.from,
             let shared = purchases(of: from).last(where: { $0.productID == act.product }),
             shared.store == "APP_STORE", !shared.isSandbox, !shared.isOneTime,
             !shared.isFamilyShared,
             [.active, .cancelled].contains(LineState(shared, at: Self.zero + act.time))
-        else { throw Illegal(reason: "nothing is there that a family shares") }
+        else {
+            throw Illegal(
+                reason: "the user has no active App Store subscription that a family can share"
+            )
+        }
         guard state == .none, notes.everHad[act.user]?.contains(act.product ?? "") != true else {
-            throw Illegal(reason: "it was had before")
+            throw Illegal(reason: "the user had the product before")
         }
     }
 
-    /// Who charges up to a day ahead (fact sheet, sections 1.5 and 3, row 2); the others when the period
-    /// is over.
+    /// The stores that charge up to one day before a paid period ends (RevenueCat fact sheet,
+    /// sections 1.5 and 3, row 2).
+    ///
+    /// The other stores charge at its end.
     private static let earlyStores: Set<String> = ["APP_STORE", "MAC_APP_STORE", "STRIPE"]
 
     private func checkCharge(_ act: Act) throws(Illegal) {
@@ -138,66 +161,85 @@ extension LifeModel {
             Self.earlyStores.contains(line(of: act)?.store ?? "")
             ? .seconds(86_400) : .seconds(60)
         guard let end = line(of: act)?.expires, end - (Self.zero + act.time) <= lead
-        else { throw Illegal(reason: "nobody is charged so long ahead") }
+        else {
+            throw Illegal(
+                reason: "the store does not charge this long before the end of the period"
+            )
+        }
     }
 
-    /// What was charged ahead of its time has not begun, so that nothing of it can be over.
+    /// Checks that the current period of the purchase has begun.
+    ///
+    /// A period that was charged early cannot end before it begins.
     private func checkBegun(_ act: Act) throws(Illegal) {
         guard line(of: act).map({ $0.purchased <= Self.zero + act.time }) ?? true else {
             throw Illegal(reason: "its period has not begun")
         }
     }
 
-    /// One product is bought by one person in one store and one environment, and once if it is kept:
-    /// the store's transactions tell no more apart in a contract, and the provider's REST API has one
-    /// place for each product, whatever its environment.
+    /// Checks a purchase: a user buys each product in one store and one environment only, and a
+    /// one-time product only once.
+    ///
+    /// A contract can name only one store transaction for each user and product. RevenueCat's REST
+    /// API also has only one entry for each product in all environments.
     private func checkPurchase(_ act: Act, _ state: LineState) throws(Illegal) {
         guard state != .lifetime, state != .consumed else {
-            throw Illegal(reason: "it was bought already")
+            throw Illegal(reason: "the product was already bought")
         }
         try checkStore(act)
-        // A purchase of what is to come next is how a change comes about (S-14).
+        // A purchase of a product to which a change is pending would be the change itself (S-14).
         guard !purchases(of: act.user).contains(where: { $0.nextProductID == act.product }) else {
-            throw Illegal(reason: "it is changed to already")
+            throw Illegal(reason: "a change to the product is already pending")
         }
         try checkReturn(act)
     }
 
-    /// Where something is bought of which nobody says where.
+    /// The store of a purchase in a contract that names no store.
     private static let usualStore = "APP_STORE"
 
     private func checkStore(_ act: Act) throws(Illegal) {
         guard let line = line(of: act) else { return }
         guard line.store == act.store ?? Self.usualStore, line.environment == act.place else {
-            throw Illegal(reason: "it is kept in another store")
+            throw Illegal(reason: "the user bought the product in another store or environment")
         }
     }
 
-    /// The money of a refund that may be taken back is not spent on the same again, and what was handed
-    /// over goes on elsewhere.
+    /// Checks that a user does not buy a product again after the user lost it by a refund or a
+    /// transfer.
+    ///
+    /// A refund may still be reversed, which would give the user the product twice. A transferred
+    /// purchase continues under another user.
     private func checkReturn(_ act: Act) throws(Illegal) {
         guard line(of: act) != nil || notes.everHad[act.user]?.contains(act.product ?? "") != true
-        else { throw Illegal(reason: "it was had before") }
+        else { throw Illegal(reason: "the user had the product before") }
     }
 
     private func checkTransfer(_ act: Act) throws(Illegal) {
-        guard let from = act.from else { throw Illegal(reason: "nobody loses") }
+        guard let from = act.from else {
+            throw Illegal(reason: "the transfer names no user who loses the purchases")
+        }
         let isMovable = purchases(of: from).allSatisfy {
-            // No TRANSFER is sent of what a team grants (fact sheet 2.1).
+            // No TRANSFER event reports promotional grants (RevenueCat fact sheet 2.1).
             !$0.isSandbox && $0.store != "PROMOTIONAL" && !$0.isFamilyShared && !isShared($0)
         }
         guard !accounts.isJoined(act.user), !accounts.isJoined(from) else {
-            throw Illegal(reason: "whose it is is open after a login")
+            throw Illegal(reason: "after a login it is undetermined which user owns the purchases")
         }
-        // Whoever keeps purchases by product (X-10 allows it) cannot tell two of one apart.
+        // A backend may store purchases by product (X-10 allows this). It could not distinguish two
+        // purchases of the same product.
         guard isMovable, !haveTwoOfOne(from, act.user) else {
-            throw Illegal(reason: "both have the same, or it is nothing that a store sold")
+            throw Illegal(
+                reason:
+                    "both users have had the same product, or one of the purchases cannot be transferred"
+            )
         }
     }
 
-    /// Whether two people together have had one product twice, or will have when a change takes effect:
-    /// whether a renewal is that change then, or goes on with the other one, only a transaction could
-    /// tell (S-14).
+    /// Returns whether two users together bought the same product twice, or will have done so after
+    /// a pending product change.
+    ///
+    /// Only a transaction ID could show whether a renewal carries out the product change or
+    /// continues the other user's purchase (S-14).
     func haveTwoOfOne(_ one: String, _ other: String) -> Bool {
         func changes(_ person: String, toOneOf had: String) -> Bool {
             purchases(of: person).compactMap(\.nextProductID)

@@ -1,13 +1,15 @@
 package import Conformance
 
 extension LifeScript {
-    /// The beginning of the life after which the backend already showed something wrong.
+    /// Returns the shortest beginning of the history at whose end the backend already returned a
+    /// wrong state.
     ///
     /// - Parameters:
-    ///   - evidence: Of the whole life, as it was played.
-    ///   - means: What can be asked of the backend.
-    /// - Returns: The shortest such beginning, for one more run of its own: a backend may only have
-    ///   needed more time. Nil when every look showed what it had to.
+    ///   - evidence: The recorded requests and responses from the run of the whole history.
+    ///   - means: The capabilities of the backend.
+    /// - Returns: The beginning of the history; nil when every probe returned the expected state.
+    ///   The caller must run the beginning separately, because the backend may only have needed
+    ///   more time.
     package func suspect(in evidence: CaseEvidence, _ means: Means) -> Life? {
         quietPoints.first { isSuspect($0, evidence, means) }?.prefix
     }

@@ -1,34 +1,42 @@
 internal import Conformance
 internal import Providers
 
-/// The stores, RevenueCat and the people while a life goes on: what each act causes, and what
-/// everybody has to have then.
+/// A model of the stores, RevenueCat and the users in a generated customer history.
 ///
-/// It plays acts on the store model that the fakes are made of, so that no life holds an event which
-/// no store sends.
+/// It derives the events that each operation causes, and the state that the backend must have for
+/// each user afterwards.
+///
+/// The operations run on the same simulated stores that the fakes use, so that no history contains
+/// an event that no store sends.
 package struct LifeModel: Sendable {
-    /// Why an act cannot happen here; nobody needs to be told.
+    /// The reason why an operation cannot happen in a history.
+    ///
+    /// The reason is never shown to a user.
     package struct Illegal: Error, Hashable, Sendable {
         package let reason: String
     }
 
-    /// Something told, and which act caused it.
+    /// A webhook event, with the step of the history that caused it.
     package struct Told: Hashable, Sendable {
-        /// The step's id.
+        /// The ID of the step that caused the event.
         package var step: Int
-        /// Its place among what that step caused.
+        /// The index of the event among all events of its step, counted from 0.
         package var index: Int
         package var message: Message
-        /// How what it tells of stood before.
+        /// The state of the purchase before this event happened.
         package var before: LineState
     }
 
-    /// When the runs look, relative to their start: `base` lies an hour before the real present.
+    /// The time at which a backend's state is read at the end, relative to the start of the run.
+    ///
+    /// `base` is one hour before the real time.
     static let look: Duration = .seconds(3600)
-    /// How long a campaign may go on: the lives that it plays last are as old as those that it played
-    /// first.
+    /// The maximum duration of a campaign.
+    ///
+    /// The last histories of a campaign use the same times as the first histories.
     package static let campaignTimeMax: Duration = .seconds(18 * 3600)
-    /// No end lies so close to the look that it could come while a campaign goes on.
+    /// The times at which no paid period may end, because the end could pass while the campaign
+    /// runs.
     static let unsafeEnds: ClosedRange<Duration> =
         .seconds(-1800)...(look + campaignTimeMax + .seconds(3600))
 
@@ -39,38 +47,43 @@ package struct LifeModel: Sendable {
     private(set) var notes = LifeNotes()
     private(set) var accounts = LifeAccounts()
     private(set) var names = LifeNames()
-    /// Whom the app has told the backend of before anything happens.
+    /// The names of the users that the app registers before the first operation.
     let registered: Set<String>
-    /// Names that events or the app have told the backend.
+    /// The names of the users that events or the app have named to the backend.
     private(set) var known: Set<String>
     private var lastTime: Duration?
-    /// Whom anything but a TEST was told of.
+    /// The names of the users that an event other than TEST has named.
     private var everNamed: Set<String> = []
-    /// When anything was told of each person last.
+    /// The time of each user's latest event.
     private var lastTold: [String: Duration] = [:]
 
     typealias Line = LifeNotes.Line
 
     package init(_ people: [Life.Person]) {
         var settings = RevenueCatSettings()
-        // An end is told when it comes; how late the store is makes no difference to anybody.
+        // The simulated stores send an expiration event without delay, because a delay would make
+        // no difference.
         settings.expirationDelaySeconds = 0
         store = RevenueCatState(key: nil, settings: settings)
         registered = Set(people.filter { $0.arrival == .registered }.map(\.name))
         known = registered
     }
 
-    // MARK: What happens
+    // MARK: Operations
 
-    /// Lets what is due happen, and then the act.
+    /// Advances the simulated stores to the time of a step, and then carries out the operation of
+    /// the step.
     ///
-    /// - Parameter step: Its time must not lie before the one before it.
-    /// - Returns: The events, in the order in which they happened.
-    /// - Throws: Why it cannot happen; the model is of no more use then.
+    /// - Parameter step: The step of the history. Its time must not be before the time of the
+    ///   previous step.
+    /// - Returns: The events that the step caused, in the order in which they happened.
+    /// - Throws: The reason why the operation cannot happen; the model must not be used afterwards.
     package mutating func perform(_ step: Life.Step) throws(Illegal) -> [Told] {
         let act = step.act
         guard act.time <= .zero, lastTime.map({ $0 <= act.time }) ?? true else {
-            throw Illegal(reason: "it lies before what happened, or after the run has begun")
+            throw Illegal(
+                reason: "the time is before the previous step or after the start of the run"
+            )
         }
         lastTime = act.time
         var told: [Told] = []
@@ -101,21 +114,23 @@ package struct LifeModel: Sendable {
         return try ordered(told)
     }
 
-    /// As they happened, where the store tells of one purchase after the other.
+    /// Sorts events by the time at which they happened, because the simulated stores list them by
+    /// purchase.
     private mutating func ordered(_ told: [Told]) throws(Illegal) -> [Told] {
         for (person, owner) in accounts.joined where haveTwoOfOne(person, owner) {
-            // Whoever keeps purchases by product (X-10 allows it) cannot tell two of one apart.
-            throw Illegal(reason: "both have the same at one account")
+            // A backend may store purchases by product (X-10 allows this). It could not distinguish
+            // two purchases of the same product.
+            throw Illegal(reason: "two users of one account have had the same product")
         }
         let sorted = told.enumerated().sorted {
             ($0.element.message.time, $0.offset) < ($1.element.message.time, $1.offset)
         }.map(\.element)
         for event in sorted {
             for user in event.message.users {
-                // What happens to one person at one moment has no order that a backend could keep
-                // (S-09).
+                // Two events of one user at the same time have no order that a backend could
+                // restore (S-09).
                 guard lastTold[user].map({ $0 < event.message.time }) ?? true else {
-                    throw Illegal(reason: "two events at one moment")
+                    throw Illegal(reason: "a user has two events at the same time")
                 }
                 lastTold[user] = event.message.time
                 if event.message.type != Self.testType { everNamed.insert(user) }
@@ -135,7 +150,9 @@ package struct LifeModel: Sendable {
     ) throws(Illegal) {
         for person in [act.user, act.from].compactMap(\.self) where accounts.isJoined(person) {
             guard act.kind != .transfer else {
-                throw Illegal(reason: "whose it is is open after a login")
+                throw Illegal(
+                    reason: "after a login it is undetermined which user owns the purchases"
+                )
             }
         }
         for (message, before) in try plans.perform(act) {
@@ -147,13 +164,14 @@ package struct LifeModel: Sendable {
     }
 
     private mutating func logIn(_ act: Act) throws(Illegal) {
-        guard let owner = act.from else { throw Illegal(reason: "into whose account?") }
+        guard let owner = act.from else { throw Illegal(reason: "the login names no account") }
         try accounts.logIn(act.user, owner: owner)
     }
 
     private mutating func carryOut(_ act: Act) throws(Illegal) {
         let action = try Self.action(act)
-        // A change that waits comes early with a charge that does.
+        // A deferred product change takes effect before the end of the period when the store
+        // charges early.
         if let line = line(of: act), let end = line.expires,
             act.kind == .changeProduct && !act.isDeferred
                 || act.kind == .renew && line.nextProductID != nil
@@ -170,10 +188,11 @@ package struct LifeModel: Sendable {
         }
     }
 
-    /// What the dashboard's button sends.
+    /// The event type that the dashboard's test button sends.
     static let testType = "TEST"
 
-    /// Events that change nobody's subscription, and so need no model (S-08, S-18; fact sheet 2.6).
+    /// Event types that change no subscription and therefore need no model (S-08, S-18; RevenueCat
+    /// fact sheet 2.6).
     package static let idleTypes = [
         testType, "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
         "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED",
@@ -182,8 +201,8 @@ package struct LifeModel: Sendable {
         Message.unknownType,
     ]
 
-    /// Whether anything but the dashboard's TEST was ever told of somebody, so that a user may have come
-    /// of it.
+    /// Returns whether any event other than the dashboard's TEST named the user, so that the
+    /// backend may have created the user.
     func isNamed(_ user: String) -> Bool { everNamed.contains(user) }
 
     private mutating func tell(
@@ -192,12 +211,15 @@ package struct LifeModel: Sendable {
         _ index: Int
     ) throws(Illegal) -> Told {
         guard let type = act.type, Self.idleTypes.contains(type) else {
-            throw Illegal(reason: "\(act.type ?? "no type") changes something, or is unknown")
+            throw Illegal(
+                reason:
+                    "'\(act.type ?? "")' is not one of the event types that change no subscription"
+            )
         }
         let line = line(of: act)
-        // What was bought on the web is redeemed in an app; here by whoever has it already.
+        // In this model, a web purchase is redeemed by a user who already has the purchase.
         guard type != "PURCHASE_REDEEMED" || line?.store == "RC_BILLING" else {
-            throw Illegal(reason: "nothing was bought on the web")
+            throw Illegal(reason: "the user has no web purchase to redeem")
         }
         var spec = EventSpec(type: type, user: act.user, product: line?.productID ?? Self.monthly)
         spec.time = act.time
@@ -232,15 +254,16 @@ package struct LifeModel: Sendable {
             try notes.checkTransaction(spec, event["original_transaction_id"]?.string)
             notes.note(spec)
             if let user = spec.user {
-                // Whoever spends no money may be kept elsewhere, or not at all (S-19).
+                // A backend may store sandbox users separately, or not at all (S-19).
                 let isSandbox = spec.environment == "SANDBOX"
                 if !isSandbox { known.insert(user) }
                 notes.had(user, spec.product, isSandbox: isSandbox)
-                // What was due is told by the usual name, whatever the act's own is told by.
+                // Events that became due before the operation name the user by the usual ID,
+                // whichever ID the operation uses.
                 let isOwn = !isDue && user == step.act.user
                 spec.knownBy = try names.known(spec, user, by: isOwn ? step.act.knownBy : nil)
             }
-            // Whoever is told of by another id alone need not be known by it.
+            // A backend need not know a user by an ID that a TRANSFER lists only as an alias.
             known.formUnion((spec.from + spec.to).filter { $0 != alias })
             names.moved(spec.from + spec.to, alias: alias)
             let line = spec.user.map { Line(user: $0, product: spec.product) }
@@ -255,7 +278,8 @@ package struct LifeModel: Sendable {
         }
     }
 
-    /// The event as a contract writes it; nil for what the model tells of besides.
+    /// Returns an event of the simulated stores as a contract writes it; nil for an event without a
+    /// type or a time.
     private mutating func spec(_ event: JSONObject) -> EventSpec? {
         guard let type = event["type"]?.string, let time = moment(event["event_timestamp_ms"])
         else { return nil }
@@ -280,7 +304,8 @@ package struct LifeModel: Sendable {
         spec.reason = (event["cancel_reason"] ?? event["expiration_reason"])?.string
         if event["is_trial_conversion"]?.bool == true { spec.reason = "TRIAL_CONVERSION" }
         if event["is_family_share"]?.bool == true {
-            // What a family shares is each one's own: no source says whose transaction it bears.
+            // A family share has no first transaction here, because no source defines which
+            // transaction ID a family member's events have.
             spec.isFamilyShared = true
             return spec
         }
@@ -296,20 +321,23 @@ package struct LifeModel: Sendable {
         value?.int64.map { Instant(milliseconds: $0) - Self.zero }
     }
 
-    /// Without Play's base plan, which the factory joins.
+    /// Returns the product ID without Google Play's base plan.
+    ///
+    /// The code that creates the webhook event adds the base plan.
     private static func plain(_ product: String?) -> String? {
         product?.split(separator: ":").first.map(String.init)
     }
 
-    // MARK: What there is
+    // MARK: State
 
-    /// Under which ids the backend has heard of somebody.
+    /// Returns the kind of ID by which the backend currently knows the user.
     func naming(of user: String) -> LifeNames.Naming { names.naming(of: user) }
 
-    /// Whether all that they have belongs, as far as the backend can know, to somebody else.
+    /// Returns whether the backend knows the user only by an anonymous ID that no event has linked
+    /// to the user.
     func isApart(_ user: String) -> Bool { names.naming(of: user) == .apart }
 
-    /// Whether anything of theirs was told by an anonymous id alone.
+    /// Returns whether any earlier event named the user only by an anonymous ID.
     func wasAnonymous(_ user: String) -> Bool { names.everAnonymous.contains(user) }
 
     func purchases(of user: String) -> [Purchase] { store.customer(user)?.purchases ?? [] }
@@ -320,7 +348,7 @@ package struct LifeModel: Sendable {
         return purchases(of: holder).last { $0.productID == product }
     }
 
-    /// How each line stands.
+    /// Returns the state of each user's purchases at a time, by user and product.
     private func states(at time: Instant) -> [Line: LineState] {
         var states: [Line: LineState] = [:]
         for user in known.union(notes.everHad.keys) {
@@ -332,7 +360,7 @@ package struct LifeModel: Sendable {
         return states
     }
 
-    /// What somebody has, and how it stands.
+    /// Returns the purchases and Purchasely plans of a user, with their states at a time.
     func lines(of user: String, at time: Duration) -> [HeldLine] {
         purchases(of: user).map {
             HeldLine(
@@ -352,7 +380,8 @@ package struct LifeModel: Sendable {
             }
     }
 
-    /// How everything else stands that the people of an event have.
+    /// Returns the states of all other purchases that the users of an event have at the time of the
+    /// event.
     func neighbours(of message: Message) -> Set<LifeCoverage.Neighbour> {
         Set(
             message.users.flatMap { lines(of: $0, at: message.time) }
@@ -371,7 +400,8 @@ package struct LifeModel: Sendable {
         var isOfPlans: Bool { store == Message.planStore }
     }
 
-    /// Whether any end lies where the real clock could reach it during a campaign.
+    /// Whether a paid period ends at a time that the real clock could reach while the campaign
+    /// runs.
     package var hasUnsafeEnd: Bool {
         notes.everHad.keys.contains { user in
             purchases(of: user).contains { purchase in
@@ -383,8 +413,10 @@ package struct LifeModel: Sendable {
         } || plans.lines.contains { $0.end.map(Self.unsafeEnds.contains) ?? false }
     }
 
-    /// Whether two purchases of one person end within one second: REST tells no more of when, and of two
-    /// that are over nobody says which is shown.
+    /// Whether two purchases of one user end within one second.
+    ///
+    /// RevenueCat's REST API has no finer times. If two purchases have ended, no source defines
+    /// which of them the REST API shows.
     var hasTiedEnds: Bool {
         notes.everHad.keys.contains { user in
             let ends = purchases(of: user).compactMap(\.expires).sorted()
@@ -392,11 +424,11 @@ package struct LifeModel: Sendable {
         }
     }
 
-    // MARK: The store's words
+    // MARK: Store actions
 
     private static func action(_ act: Act) throws(Illegal) -> StoreAction {
         guard let kind = StoreAction.Kind(act.kind) else {
-            throw Illegal(reason: "\(act.kind.rawValue) is nothing that a store does")
+            throw Illegal(reason: "'\(act.kind.rawValue)' is not an operation of a store")
         }
         var action = StoreAction(kind, user: act.user)
         action.from = act.from

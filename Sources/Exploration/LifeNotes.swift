@@ -1,38 +1,48 @@
 internal import Conformance
 internal import Providers
 
-/// What happened to somebody's purchases that the store model keeps no record of.
+/// Facts about the users' purchases in a history that the simulated stores do not record.
 struct LifeNotes: Sendable {
     struct Line: Hashable, Sendable {
         let user: String
         let product: String
     }
 
-    /// What anybody ever had, by name.
+    /// The IDs of all products that a user ever had, by the name of the user.
     private(set) var everHad: [String: Set<String>] = [:]
-    /// The part of it that spends no money.
+    /// The products that a user had only in the sandbox.
     private var everTried: Set<Line> = []
-    /// Ends of periods that a change of product has left behind: nothing tells of them any more.
+    /// The original ends of periods that a product change cut short, by user.
+    ///
+    /// No event reports these ends.
     private(set) var left: [String: [Duration]] = [:]
-    /// Whose refund was taken back and who has paid nothing since: whether it renews nobody says
-    /// (effect table C.1 leaves the flags as they are; the store goes on charging).
+    /// Purchases whose refund was reversed and that had no payment since.
+    ///
+    /// No source defines whether such purchases renew. Effect table C.1 leaves the flags unchanged,
+    /// and the store keeps charging.
     private(set) var reversed: Set<Line> = []
-    /// What has ended and was paid for no more since: whether a charge had failed before, the sheets
-    /// do not say of it (S-13; defect X-11).
+    /// Purchases that ended and had no payment since.
+    ///
+    /// The fact sheets leave open whether such a purchase still shows a charge that failed earlier
+    /// (S-13; defect X-11).
     private(set) var ended: Set<Line> = []
-    /// What another product goes on with.
+    /// Purchases that continue under another product after a product change.
     private(set) var replaced: Set<Line> = []
-    /// The store's first transaction of what somebody bought.
+    /// The store's ID of the first transaction of each purchase.
     private var transactions: [Line: String] = [:]
-    /// What was granted while a store was away.
+    /// The purchases that are temporary grants during a store outage.
     private var grants: Set<Line> = []
-    /// Who paid for anything since something was granted to them so.
+    /// The names of the users who paid for a purchase after their temporary grant.
     private(set) var paidSinceGrant: Set<String> = []
-    /// When it would have ended.
+    /// The original ends of the temporary grants, by the name of the user.
     private var grantEnds: [String: [Duration]] = [:]
-    /// Who bought first what now belongs to somebody else, by holder and product.
+    /// The first buyer of a purchase that now belongs to another user.
+    ///
+    /// The key is the current owner and the product.
     private var buyers: [Line: String] = [:]
-    /// The product that a line's first transaction was for.
+    /// The product of the first transaction of a purchase.
+    ///
+    /// The key is the current owner and product.
     private var firstProducts: [Line: String] = [:]
 
     mutating func had(_ user: String, _ product: String, isSandbox: Bool = false) {
@@ -40,17 +50,18 @@ struct LifeNotes: Sendable {
         if isSandbox { everTried.insert(Line(user: user, product: product)) }
     }
 
-    /// Whether somebody has had only one thing that spends money.
+    /// Returns whether the user has had exactly one product, not counting sandbox products.
     func hadOne(_ user: String) -> Bool {
         (everHad[user] ?? []).count { !everTried.contains(Line(user: user, product: $0)) } == 1
     }
 
-    /// A change of product leaves a period behind that would have ended then.
+    /// Records the original end of a period that a product change cut short for a user.
     mutating func leave(_ user: String, _ end: Duration) {
         left[user, default: []].append(end)
     }
 
-    /// Whether both have had a product that each of them bought, refunded or not.
+    /// Returns whether both users have had the same product from two separate purchases, refunded
+    /// or not.
     func haveTwoOfOne(_ one: String, _ other: String) -> Bool {
         let both = (everHad[one] ?? []).intersection(everHad[other] ?? [])
         return both.contains { product in
@@ -58,12 +69,14 @@ struct LifeNotes: Sendable {
         }
     }
 
-    /// Whether somebody else bought what this one has.
+    /// Returns whether another user bought the product, and the user then received it in a
+    /// transfer.
     func wasHandedOver(to user: String, _ product: String) -> Bool {
         buyers[Line(user: user, product: product)].map { $0 != user } ?? false
     }
 
-    /// Who bought first what somebody has, and of which product.
+    /// Returns the first buyer of a product that the user has, and the product of the first
+    /// transaction.
     private func origin(of user: String, _ product: String) -> Line {
         let line = Line(user: user, product: product)
         return Line(user: buyers[line] ?? user, product: firstProducts[line] ?? product)
@@ -85,15 +98,19 @@ struct LifeNotes: Sendable {
         left[from] = nil
         grantEnds[to, default: []] += grantEnds[from] ?? []
         if paidSinceGrant.contains(from) {
-            // Which of the two it goes on with nobody says either.
+            // No source defines which of the two users keeps the temporary grant, so both are
+            // marked.
             paidSinceGrant.insert(to)
         } else {
             grantEnds[from] = nil
         }
     }
 
-    /// Whether what was granted while a store was away may go on beside what was paid for since: no
-    /// source says that a purchase ends it (row 25, "on until X").
+    /// Returns whether a user's temporary grant may still give access in parallel with a later
+    /// purchase.
+    ///
+    /// No source documents that a purchase ends the grant (RevenueCat fact sheet 3, row 25, "on
+    /// until X").
     func mayBeGranted(_ user: String, at time: Duration) -> Bool {
         paidSinceGrant.contains(user) && (grantEnds[user] ?? []).contains { $0 > time }
     }
@@ -111,7 +128,7 @@ struct LifeNotes: Sendable {
             ended.remove(line)
             notePayment(of: user)
         case "NON_RENEWING_PURCHASE": notePayment(of: user)
-        // The store model sends the types; the others leave open no more than they find.
+        // The other types of events change nothing that is recorded here.
         default: break
         }
     }
@@ -120,8 +137,10 @@ struct LifeNotes: Sendable {
         if grants.contains(where: { $0.user == user }) { paidSinceGrant.insert(user) }
     }
 
-    /// A contract names a first transaction by who bought which product: it can tell of one purchase
-    /// by each name, and stores never use one name for two.
+    /// Checks that a contract can name the first transaction of an event without ambiguity.
+    ///
+    /// A contract names a purchase's first transaction by the buyer and the product. Therefore each
+    /// pair of buyer and product may have one first transaction only.
     mutating func checkTransaction(
         _ spec: EventSpec,
         _ transaction: String?
@@ -130,27 +149,33 @@ struct LifeNotes: Sendable {
         if spec.type == "TEMPORARY_ENTITLEMENT_GRANT" {
             let line = Line(user: user, product: spec.product)
             guard grants.insert(line).inserted else {
-                throw LifeModel.Illegal(reason: "one name for two grants")
+                throw LifeModel.Illegal(
+                    reason: "the contract could not distinguish two temporary grants of one product"
+                )
             }
         }
         guard let transaction, spec.isFamilyShared != true else { return }
         let name = Line(user: spec.boughtBy ?? user, product: spec.continues ?? spec.product)
         let known = transactions[name]
-        // What is granted while a store is away gives way to the purchase that it stands for.
+        // The actual purchase later replaces a temporary grant, so the transaction ID of the grant
+        // is not recorded.
         let isTemporary = transaction.hasPrefix("tmp_")
         guard known == nil || known == transaction else {
-            throw LifeModel.Illegal(reason: "one name for two transactions")
+            throw LifeModel.Illegal(
+                reason: "the contract could not distinguish two transactions of one product"
+            )
         }
         if !isTemporary { transactions[name] = transaction }
     }
 
-    /// Which transaction an event goes on with, where that is not its own.
+    /// Adds to an event the buyer and the product of the first transaction, when they differ from
+    /// the event's own user and product.
     ///
     /// - Parameters:
-    ///   - spec: What the event says so far.
-    ///   - purchases: What its user has.
-    ///   - first: The transaction that it bears as its first.
-    /// - Returns: The event, with whose transaction it bears.
+    ///   - spec: The event to complete.
+    ///   - purchases: The purchases of the event's user.
+    ///   - first: The ID of the first transaction in the event.
+    /// - Returns: The completed event.
     mutating func origin(
         of spec: EventSpec,
         _ purchases: [Purchase],
@@ -163,7 +188,8 @@ struct LifeNotes: Sendable {
             $0.productID != spec.product && $0.originalTransactionID == first
         }
         if firstProducts[line] == nil {
-            // A line that goes on with another's first transaction.
+            // This purchase continues the first transaction of another purchase, after a product
+            // change.
             let other = others.first.map { Line(user: user, product: $0.productID) }
             firstProducts[line] =
                 other.map { firstProducts[$0] ?? $0.product } ?? spec.product

@@ -1,31 +1,34 @@
 package import Conformance
 
-/// A life as a contract: what is given, what is sent, what must follow, and what has to show in
-/// between.
+/// A generated customer history as a contract, with the initial state, the webhook deliveries and
+/// the expected results.
 package struct LifeScript: Sendable {
-    /// A moment in the middle of a life at which everything that happened has been delivered.
+    /// A point within a history at which all earlier events have been delivered, so that the
+    /// backend's state is predictable.
     package struct QuietPoint: Sendable {
-        /// The id of the last step before it.
+        /// The ID of the last step of the history before the point.
         package let step: Int
-        /// The life up to it, as a contract of its own.
+        /// The part of the history up to the point.
         package let prefix: Life
-        /// The delivery that comes next.
+        /// The name of the first delivery after the point.
         package let next: String
     }
 
     package let life: Life
     package let contract: Contract
     package let quietPoints: [QuietPoint]
-    /// What is played in it, as coverage counts it.
+    /// The situations that the history covers, for the coverage report.
     package let features: [Feature]
 
     package typealias Feature = LifeCoverage.Feature
 
+    /// Converts a history to a contract that a backend with these capabilities can run.
+    ///
     /// - Parameters:
-    ///   - life: What happens.
-    ///   - means: What can be asked of the backend.
-    ///   - id: The contract's.
-    /// - Throws: Why no store lets it happen.
+    ///   - life: The generated customer history.
+    ///   - means: The capabilities of the backend.
+    ///   - id: The ID of the contract.
+    /// - Throws: The reason why the history cannot happen in real stores.
     package init(
         _ life: Life,
         _ means: Means,
@@ -35,7 +38,7 @@ package struct LifeScript: Sendable {
         try writer.write()
         let idle = writer.idleMishaps
         if !idle.isEmpty {
-            // What comes late behind nothing, or disturbs what is not told, is no disturbance.
+            // Removes faults that have no effect, such as a delay that no later event overtakes.
             var calmer = life
             calmer.mishaps.removeAll(where: idle.contains)
             writer = Writer(calmer, means)
@@ -47,7 +50,7 @@ package struct LifeScript: Sendable {
         features = writer.features
     }
 
-    /// One delivery on its way.
+    /// An event to deliver, with its faults and the name of its delivery.
     private struct Arrival {
         let told: LifeModel.Told
         let mishaps: [Disturbance]
@@ -55,10 +58,11 @@ package struct LifeScript: Sendable {
 
         var copyName: String { name + "-again" }
 
-        /// Whether it waits for the next one.
+        /// Whether this event is delivered at the same time as the next event.
         var overlaps: Bool { mishaps.contains(.overlap) }
 
-        /// Whether it can wait for the next one, before which nothing else may come.
+        /// Returns whether this event and the next event can be delivered at the same time, which
+        /// requires that no other step comes between them.
         func canOverlap(_ next: Arrival) -> Bool {
             !mishaps.contains { $0.interrupts || $0 == .meanwhile }
                 && !next.mishaps.contains { $0.interrupts || $0.comesBehindAnother }
@@ -69,7 +73,7 @@ package struct LifeScript: Sendable {
         case arrival(Arrival)
         case signUp(Act)
         case logIn(Act)
-        /// A copy of what came before.
+        /// A second delivery of an earlier event.
         case copy(of: Arrival)
         case register(String)
         case quietPoint(Life.Step)
@@ -89,7 +93,7 @@ package struct LifeScript: Sendable {
         private(set) var idleMishaps: [Life.Mishap] = []
         private(set) var features: [LifeCoverage.Feature] = []
         private var steps: [Step] = []
-        /// The delivery before goes out with the next one.
+        /// Whether the previous event is delivered at the same time as the next event.
         private var isReleased = false
         private var specs: [(name: String, spec: EventSpec)] = []
         private var needs: Set<Conformance.Feature> = []
@@ -100,7 +104,7 @@ package struct LifeScript: Sendable {
             model = LifeModel(life.people)
         }
 
-        // MARK: What happens
+        // MARK: Events
 
         mutating func write() throws(LifeModel.Illegal) {
             var tracker = LifeCoverage.Tracker(life.people)
@@ -117,18 +121,19 @@ package struct LifeScript: Sendable {
                     .reverseRefund, .temporaryGrant, .share, .unshare, .tell, .wait:
                     break
                 }
-                // An end that lies so close to the present would make the look a matter of luck.
+                // A state that is read this close to the end of a period would have a random
+                // result.
                 if step.isQuietPoint, hasTold, !model.hasUnsafeEnd {
                     items.append(.quietPoint(step))
                 }
             }
             guard !model.hasUnsafeEnd else {
-                throw LifeModel.Illegal(reason: "an end lies too close to the present")
+                throw LifeModel.Illegal(reason: "a period ends too close to the present")
             }
             guard !model.hasTiedEnds else {
-                throw LifeModel.Illegal(reason: "two purchases end at one moment")
+                throw LifeModel.Illegal(reason: "two purchases end at the same time")
             }
-            guard hasTold else { throw LifeModel.Illegal(reason: "nothing is told in it") }
+            guard hasTold else { throw LifeModel.Illegal(reason: "the history has no event") }
             reorder()
             for index in items.indices { carry(items[index], followedBy: items[(index + 1)...]) }
         }
@@ -151,7 +156,7 @@ package struct LifeScript: Sendable {
             if let spec = message.event {
                 specs.append((name, spec))
                 if spec.knownBy != .appUserID { needs.insert(.aliases) }
-                // What a team grants is of no store.
+                // Promotional grants come from the developer, not from a store.
                 if !(LifeGenerator.usualStores + ["PROMOTIONAL"]).contains(spec.store) {
                     needs.insert(.everyStore)
                 }
@@ -165,12 +170,14 @@ package struct LifeScript: Sendable {
             return number == 1 ? word : "\(word)-\(number)"
         }
 
-        /// Moves what comes late, and puts copies where they come.
+        /// Moves delayed events to the positions of their delivery, and inserts repeated
+        /// deliveries.
         private mutating func reorder() {
             let before = items.compactMap(\.arrival)
             defer { noteIdle(before, items.compactMap(\.arrival)) }
             var ordered: [Item] = []
-            /// What waits until so many more have come.
+            /// The items that are delivered later, each with the number of other deliveries to wait
+            /// for.
             var waiting: [(count: Int, item: Item)] = []
             func release(_ waiting: inout [(count: Int, item: Item)], into ordered: inout [Item]) {
                 for index in waiting.indices { waiting[index].count -= 1 }
@@ -179,11 +186,12 @@ package struct LifeScript: Sendable {
             }
             for item in items {
                 guard case .arrival(let arrival) = item else {
-                    // What is still on its way has happened: nobody can say what must show.
+                    // The state is not predictable while an event that happened has not been
+                    // delivered yet.
                     let isUnderWay = ordered.last?.arrival?.overlaps ?? false
                     if case .quietPoint = item, !waiting.isEmpty || isUnderWay { continue }
-                    // Whose it is what a login has joined is open (S-28): what happened before it comes
-                    // before it.
+                    // Clause S-28 leaves open who owns purchases after a login. Therefore earlier
+                    // events of the user are delivered before the login.
                     if case .logIn(let act) = item {
                         let joined = Set([act.user, act.from].compactMap(\.self))
                         let isOfThem = { (waiting: (count: Int, item: Item)) in
@@ -220,8 +228,8 @@ package struct LifeScript: Sendable {
             items = ordered + waiting.map(\.item)
         }
 
-        /// Which mishaps change nothing: of events that nothing causes, of what would be late if
-        /// anything came after it, and of what has nothing to go out with.
+        /// Records the faults that have no effect: faults of events that do not occur, delays that
+        /// no other event overtakes, and overlaps without a second request.
         private mutating func noteIdle(_ before: [Arrival], _ after: [Arrival]) {
             var overtaken: Set<String> = []
             for (index, arrival) in before.enumerated() {
@@ -251,7 +259,7 @@ package struct LifeScript: Sendable {
             }
         }
 
-        /// What is under way at the same moment as what comes next.
+        /// The names of the deliveries that are sent at the same time as the next delivery.
         private var overlapping: Set<String> {
             var names: Set<String> = []
             for (item, next) in zip(items, items.dropFirst()) {
@@ -279,7 +287,8 @@ package struct LifeScript: Sendable {
                 )
                 delivery.provider = original.told.message.provider
                 delivery.delay = .seconds(300)
-                // The event's id alone tells that it is the same (S-03).
+                // With reordered keys, only the event ID shows that the second delivery contains
+                // the same event (S-03).
                 delivery.shufflesKeys = original.mishaps.contains(.shuffled)
                 steps.append(.deliver(delivery))
             case .arrival(let arrival): steps += carried(arrival)
@@ -291,7 +300,8 @@ package struct LifeScript: Sendable {
                     case .register, .signUp, .logIn, .quietPoint: nil
                     }
                 }.first
-                // The end is looked at anyway.
+                // Without a later delivery, this point is the end of the history, where the state
+                // is read anyway.
                 guard let next, means.showsState else { return }
                 quietPoints.append(
                     QuietPoint(step: step.id, prefix: life.prefix(through: step.id), next: next)
@@ -351,7 +361,7 @@ package struct LifeScript: Sendable {
                     )
                 case .unknownType:
                     before.append(.deliver(message.unknown("unknown-before-" + arrival.name)))
-                // They say when it comes.
+                // The order of the deliveries already includes these two faults.
                 case .again, .late: break
                 }
                 if mishap.isRetried { delivery.isAlongLadder = true }
@@ -361,23 +371,24 @@ package struct LifeScript: Sendable {
             return before + [.deliver(delivery)] + after
         }
 
-        // MARK: What must follow
+        // MARK: Expectations
 
         func contract(_ id: String) -> Contract {
             let place = SourceLocation(path: id, line: 1, column: 1)
             var expectation = Expectation(answers: .statuses([200]))
             expectation.states = life.people.compactMap { person in
                 let fields = fields(model.expected(person.name), place)
-                // What was bought before a login is one of both's after it (S-28).
+                // After a login, earlier purchases belong to one of the two users (S-28).
                 let other = model.accounts.joined[person.name].map { "|" + $0 } ?? ""
                 return fields.isEmpty
                     ? nil : StateExpectation(user: person.name + other, fields: fields)
             }
             if life.hasTwin { expectation.effects = pushes(place) }
-            // What was told late is no news.
+            // A backend may omit the notification for a delayed event.
             let isReordered = life.mishaps.contains { $0.disturbance.changesOrder }
             let isRaced = life.mishaps.contains { $0.disturbance == .meanwhile }
-            // Whether the app or an event comes first to somebody unknown shows for good (S-21).
+            // For an unknown user, it makes a lasting difference whether the registration or an
+            // event arrives first (S-21).
             let isComparable = !(isReordered || isRaced) || !registersStrangers
             if life.hasTwin, life.isDisturbed || !means.showsState, isComparable {
                 expectation.relation = isReordered ? .inOrder : .once
@@ -398,7 +409,7 @@ package struct LifeScript: Sendable {
                 title: life.title,
                 clause: means.showsState ? life.clause : life.clauseOfEffects,
                 level: .must,
-                source: "a life that 'assay explore' played",
+                source: "a history generated by 'assay explore'",
                 needs: Conformance.Feature.allCases.filter(needs.contains),
                 given: registrations + steps.prefix(before),
                 steps: Array(steps.dropFirst(before)),
@@ -410,10 +421,11 @@ package struct LifeScript: Sendable {
             return contract
         }
 
-        /// Whether the last event has to leave everything as it was: it changes nothing, is of somebody
-        /// whom the backend knows, and tells nothing new of whose an id is.
+        /// Whether the state after the last event must equal the state before the last event.
         ///
-        /// Of nobody's first event a user may come, but of a TEST (S-18, S-20).
+        /// The result is true when the event changes no subscription, its user is known to the
+        /// backend, and it shows nothing new about the owner of an ID. The first event of an
+        /// unknown user may create the user, except for a TEST event (S-18, S-20).
         private var isComparedWithBefore: Bool {
             guard life.hasTwin, !life.isDisturbed, means.showsState, quietPoints.isEmpty,
                 let last = life.steps.last, last.act.kind == .tell, !model.isApart(last.act.user)
@@ -422,8 +434,11 @@ package struct LifeScript: Sendable {
                 || last.act.type == LifeModel.testType && !model.isNamed(last.act.user)
         }
 
-        /// Other names of the seller of plans change no access, and may tell a backend more than that
-        /// (P-05); one that nobody knows tells nothing.
+        /// Whether only the users' access is compared before and after the last event.
+        ///
+        /// Purchasely events other than ACTIVATE and DEACTIVATE do not change access, but may give
+        /// a backend further information (P-05). An event with an unknown name gives no
+        /// information.
         private var changesOnlyAccess: Bool {
             life.steps.last.map { $0.act.isOfPlans && $0.act.type != Message.unknownType } ?? false
         }
@@ -445,10 +460,11 @@ package struct LifeScript: Sendable {
             life.person(user)?.arrival == .unknown
         }
 
-        /// Each person is told of each event once at most, and of nothing by what is no event of
-        /// theirs (S-03, S-31).
+        /// Returns the expected numbers of notifications: at most one for each user and event, and
+        /// none for a user that the event does not name (S-03, S-31).
         private func pushes(_ place: SourceLocation) -> [EffectExpectation] {
-            // What a login has joined, nobody knows whom to tell of.
+            // After a login to another user's account, it is undetermined which of the two users
+            // gets a notification.
             guard means.has(.push), !model.accounts.hasJoined else { return [] }
             return life.people.map { person in
                 EffectExpectation(

@@ -1,13 +1,14 @@
 internal import Conformance
 
 extension Life {
-    /// Lives with less in them, the smallest first: ends cut off, then people, products, disturbances
-    /// and acts one by one.
+    /// Smaller variants of a failed history, the smallest first: without the end, without one user
+    /// or product, or without single faults and operations.
     ///
-    /// They need not be legal.
+    /// A variant may be impossible in real stores; the caller must check this.
     package var shorter: [Life] {
         var found: [Life] = []
-        // The shortest beginning that still breaks it, by halves and then one by one.
+        // The beginnings of the history find the shortest part that still fails, first by halves,
+        // then one step at a time.
         var ends = Set<Int>()
         for share in [0.25, 0.5, 0.75] { ends.insert(Int(Double(steps.count) * share)) }
         ends.insert(steps.count - 2)
@@ -28,7 +29,8 @@ extension Life {
                 found.append(life)
             }
         }
-        // What happens to one product belongs together: a refund makes no sense without its purchase.
+        // The operations on one product are removed together, because a refund makes no sense
+        // without its purchase.
         let products = Set(steps.compactMap(\.act.product)).sorted()
         for product in products where products.count > 1 {
             let acts = steps.filter { $0.act.product == product }
@@ -45,7 +47,9 @@ extension Life {
         return found + withoutPairs
     }
 
-    /// Of so few acts pairs are left out as well: a grant and its end, neither of which goes alone.
+    /// The maximum number of operations for which pairs are also removed together.
+    ///
+    /// A grant and its end, for example, cannot be removed one by one.
     private static let pairActsMax = 8
 
     private var withoutPairs: [Life] {
@@ -57,7 +61,8 @@ extension Life {
         }
     }
 
-    /// Lives of as much that are easier to read: the usual store and product, round times.
+    /// Variants of the history with the same size that are easier to read, such as with the default
+    /// store and product and with round times.
     package var plainer: [Life] {
         var found: [Life] = []
         func add(_ change: (inout Life) -> Void) {
@@ -97,7 +102,8 @@ extension Life {
         for index in steps.indices.dropLast() {
             for days in Self.periods {
                 let periods = (steps[index + 1].act.time - steps[index].act.time) / days
-                // What is left must hold something: two acts have no moment in common.
+                // Two operations cannot happen at the same time, so some time must remain between
+                // them.
                 for count in Set([Int(periods.rounded(.up)) - 1, 1]).sorted(by: >)
                 where count > 0 && Double(count) < periods {
                     add { $0.bring(index, closer: days * count) }
@@ -109,17 +115,17 @@ extension Life {
 
     // MARK: Parts
 
-    /// Looked at in the end alone.
+    /// The history without quiet points, so that the backend's state is read only at the end.
     package var withoutQuietPoints: Life {
         var life = self
         for index in life.steps.indices { life.steps[index].isQuietPoint = false }
         return life
     }
 
-    /// Without those steps, and what disturbed them.
+    /// Returns variants of the history without the steps with these IDs and without their faults.
     ///
-    /// What fell due before one of them falls due before the next one then, and may be disturbed there:
-    /// that comes first.
+    /// An event that became due before a removed step now becomes due before the next step. The
+    /// first variant moves the faults of the removed step to that next step.
     private func without(_ gone: Set<Int>) -> [Life] {
         var life = self
         life.steps.removeAll { gone.contains($0.id) }
@@ -135,7 +141,7 @@ extension Life {
         return moved.mishaps == life.mishaps ? [life] : [moved, life]
     }
 
-    /// Whoever takes no part any more has nothing to be looked at for.
+    /// The history without users who take part in no operation.
     private var withoutIdlePeople: Life {
         let busy = Set(steps.flatMap(\.act.people))
         var life = self
@@ -151,20 +157,21 @@ extension Life {
         }
     }
 
-    /// What renews so often, and tells of it each time.
+    /// Common lengths of subscription periods, each of which ends with a renewal event.
     private static let periods: [Duration] = [
         .seconds(365 * 86_400), .seconds(30 * 86_400), .seconds(7 * 86_400),
     ]
 
-    /// Lets everything up to that act happen so much later.
+    /// Moves the operation at an index, and all operations before it, later by a duration.
     private mutating func bring(_ index: Int, closer time: Duration) {
         for earlier in 0...index { steps[earlier].act.time += time }
     }
 
-    /// So long lies between two acts where it does not matter.
+    /// Round time gaps to use between two operations when the length of the gap does not matter.
     private static let gaps: [Duration] = [.seconds(60), .seconds(3600), .seconds(86_400)]
 
-    /// Moves everything up to that act, so that a round time lies between it and the next.
+    /// Moves the operation at an index, and all operations before it, so that the gap to the next
+    /// operation is a round time.
     private mutating func round(_ index: Int) {
         let next = index + 1 < steps.count ? steps[index + 1].act.time : .zero
         let gap = next - steps[index].act.time
@@ -175,7 +182,7 @@ extension Life {
 }
 
 extension Disturbance {
-    /// Weaker ones, the weakest first.
+    /// Weaker variants of this fault, the weakest first.
     fileprivate var plainer: [Disturbance] {
         func fewer(_ count: Int, _ make: (Int) -> Disturbance) -> [Disturbance] {
             count > 1 ? [make(1), make(count - 1)] : []

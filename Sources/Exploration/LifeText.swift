@@ -1,26 +1,29 @@
 internal import Conformance
 
-/// A life as a file that people can read and change.
+/// Writes a customer history as a `.history` file that people can read and edit, and reads such
+/// files.
 ///
 /// ```
-/// life 1
+/// history 1
 /// person ada registered
-/// act 0 -2d ada purchase product=premium_monthly store=APP_STORE
-/// act 1 -1d ada cancel product=premium_monthly quiet
-/// mishap 1.0 late 2
+/// operation 0 -2d ada purchase product=premium_monthly store=APP_STORE
+/// operation 1 -1d ada cancel product=premium_monthly quiet
+/// fault 1.0 delayed 2
 /// ```
 package enum LifeText {
-    /// Goes up when files of before mean something else.
+    /// The version of the `.history` format.
+    ///
+    /// A new version means that files of older versions have another meaning.
     package static let version = 1
-    package static let fileEnding = "life"
-    /// What is longer nobody wrote for a person to read.
+    package static let fileEnding = "history"
+    /// The maximum number of operations in one file.
     private static let actsMax = 1000
 
-    /// What is wrong with a file, and in which line.
+    /// The first error in a `.history` file, with its line number.
     package struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
         package let line: Int
         package let problem: String
-        /// Whether nothing is wrong with it but its age.
+        /// Whether the only error is that the file has another version of the format.
         package var isOfAnotherVersion = false
 
         package var description: String { "line \(line): \(problem)" }
@@ -29,21 +32,21 @@ package enum LifeText {
     // MARK: Writing
 
     package static func text(_ life: Life) -> String {
-        var lines = ["life \(version)"]
+        var lines = ["history \(version)"]
         for person in life.people {
             lines.append("person \(person.name) \(person.arrival.rawValue)")
         }
-        if life.hasTwin { lines.append("twin") }
+        if life.hasTwin { lines.append("baseline") }
         for step in life.steps { lines.append(line(step)) }
         for mishap in life.mishaps {
-            lines.append("mishap \(mishap.act).\(mishap.event) \(words(mishap.disturbance))")
+            lines.append("fault \(mishap.act).\(mishap.event) \(words(mishap.disturbance))")
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
     private static func line(_ step: Life.Step) -> String {
         let act = step.act
-        var words = ["act", "\(step.id)", act.time.contractText, act.user, act.kind.rawValue]
+        var words = ["operation", "\(step.id)", act.time.contractText, act.user, act.kind.rawValue]
         let values: [(String, String?)] = [
             ("from", act.from), ("also", act.also), ("product", act.product),
             ("to", act.newProduct), ("store", act.store), ("environment", act.environment),
@@ -73,21 +76,24 @@ package enum LifeText {
 
     // MARK: Reading
 
-    /// - Parameter text: A file's.
-    /// - Returns: The life, which need not be one that a store allows.
-    /// - Throws: The first line that says nothing, and what it could say.
+    /// Reads a customer history from the content of a file.
+    ///
+    /// - Parameter text: The content of a `.history` file.
+    /// - Returns: The history. It may still be impossible in real stores.
+    /// - Throws: An error with the number of the first invalid line and the valid forms of this
+    ///   line.
     package static func life(_ text: String) throws(ParseError) -> Life {
         var life = Life(people: [], steps: [])
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let head = lines.first.map(String.init) ?? ""
-        guard head == "life \(version)" else {
+        guard head == "history \(version)" else {
             let words = head.split(separator: " ")
-            let isLife = words.count == 2 && words[0] == "life" && Int(words[1]) != nil
+            let isLife = words.count == 2 && words[0] == "history" && Int(words[1]) != nil
             throw ParseError(
                 line: 1,
                 problem: isLife
-                    ? "'\(head)' is not 'life \(version)': it was written by another version"
-                    : "a life begins with 'life \(version)'",
+                    ? "the first line is '\(head)', not 'history \(version)': another version of Assay wrote the file"
+                    : "the first line of the file must be 'history \(version)'",
                 isOfAnotherVersion: isLife
             )
         }
@@ -100,7 +106,9 @@ package enum LifeText {
         }
         guard !life.steps.isEmpty, life.steps.count <= actsMax else {
             let problem =
-                life.steps.isEmpty ? "nothing happens in it" : "it has more than \(actsMax) acts"
+                life.steps.isEmpty
+                ? "the history has no operation; add a line 'operation 0 -2d NAME purchase'"
+                : "the history has more than \(actsMax) operations"
             throw ParseError(line: lines.count, problem: problem)
         }
         if let problem = life.strangeName { throw ParseError(line: lines.count, problem: problem) }
@@ -115,23 +123,28 @@ package enum LifeText {
         switch words.first {
         case "person":
             guard words.count == 3, let arrival = Life.Arrival(rawValue: words[2]) else {
-                throw Misread(problem: "a person is 'person NAME registered' or '… unknown'")
+                throw Misread(problem: "write 'person NAME registered' or 'person NAME unknown'")
             }
             guard isName(words[1]), life.person(words[1]) == nil else {
-                throw Misread(problem: "'\(words[1])' is no name, or that of somebody else")
+                throw Misread(
+                    problem: "the name '\(words[1])' is already used, or has characters other than "
+                        + "letters, digits, '-', '_' and '.'"
+                )
             }
             life.people.append(Life.Person(words[1], arrival))
-        case "twin": life.hasTwin = true
-        case "act": life.steps.append(try step(words))
-        case "mishap": life.mishaps.append(try mishap(words))
+        case "baseline": life.hasTwin = true
+        case "operation": life.steps.append(try step(words))
+        case "fault": life.mishaps.append(try mishap(words))
         default:
             throw Misread(
-                problem: "'\(words.first ?? "")' is none of person, twin, act and mishap"
+                problem:
+                    "a line cannot begin with '\(words.first ?? "")'; use person, baseline, operation or fault"
             )
         }
     }
 
-    /// Letters, digits and what joins them: nothing that a contract reads as more than a name.
+    /// Returns whether a string consists only of ASCII letters, digits and `-_.`, so that a
+    /// contract reads the string as a name.
     private static func isName(_ text: String) -> Bool {
         !text.isEmpty
             && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
@@ -142,12 +155,13 @@ package enum LifeText {
             let time = Duration(contractText: words[2])
         else {
             throw Misread(
-                problem: "an act is 'act NUMBER TIME NAME WHAT …', with a time such as -2d or -90m"
+                problem: "write 'operation NUMBER TIME NAME KIND …', with a time such as "
+                    + "-2d or -90m"
             )
         }
         guard let kind = Act.Kind(rawValue: words[4]) else {
             let all = Act.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Misread(problem: "'\(words[4])' is no act; there are \(all)")
+            throw Misread(problem: "'\(words[4])' is not an operation; use one of \(all)")
         }
         var step = Life.Step(id: id, act: Act(kind, words[3], at: time), isQuietPoint: false)
         for word in words.dropFirst(5) {
@@ -160,7 +174,10 @@ package enum LifeText {
                 guard parts.count == 2, isName(parts[1].filter { $0 != ":" }),
                     step.act.set(parts[0], to: parts[1])
                 else {
-                    throw Misread(problem: "'\(word)' says nothing about an act")
+                    throw Misread(
+                        problem:
+                            "'\(word)' is not a valid detail of an operation; write KEY=VALUE, such as span=7d"
+                    )
                 }
             }
         }
@@ -171,23 +188,30 @@ package enum LifeText {
         let place = words.count > 1 ? words[1].split(separator: ".").compactMap { Int($0) } : []
         guard place.count == 2, words.count >= 3,
             let disturbance = Disturbance(words: Array(words.dropFirst(2)))
-        else { throw Misread(problem: "a mishap is 'mishap ACT.EVENT WHAT …', as in 'late 2'") }
+        else {
+            throw Misread(
+                problem: "write 'fault OPERATION.EVENT KIND …', such as 'fault 1.0 delayed 2'"
+            )
+        }
         return Life.Mishap(act: place[0], event: place[1], disturbance)
     }
 }
 
 extension Life {
-    /// Somebody who does something and is no person of it; nil when everybody is.
+    /// The error for the first user name that an operation contains and no `person` line declares;
+    /// nil without such a name.
     fileprivate var strangeName: String? {
         let names = steps.flatMap(\.act.people)
         return names.first { person($0) == nil }.map {
-            "'\($0)' does something and is no person; add 'person \($0) registered'"
+            "'\($0)' has an operation but no person line; add 'person \($0) registered'"
         }
     }
 }
 
 extension Act {
-    /// Whether the key is one, and takes the value.
+    /// Sets a detail of the operation from a `key=value` pair.
+    ///
+    /// Returns false when the key does not exist or does not accept the value.
     fileprivate mutating func set(_ key: String, to value: String) -> Bool {
         switch key {
         case "from": from = value
@@ -212,7 +236,7 @@ extension Act {
 }
 
 extension Disturbance {
-    /// Nil when the words are none.
+    /// Creates a fault from the words of a `fault` line; nil when the words are not a fault.
     fileprivate init?(words: [String]) {
         guard let kind = words.first.flatMap(Kind.init) else { return nil }
         let rest = Array(words.dropFirst())

@@ -1,13 +1,14 @@
 internal import Conformance
 
 extension Life {
-    /// What happens, for people: `ada buys, cancels and buys; delivered late`.
+    /// The title of the history in words, such as `Ada buys, cancels, buys; delivered after later
+    /// events`.
     package var title: String {
         var parts: [String] = []
         var last: String?
         for step in steps where step.act.kind != .wait {
             let act = step.act
-            let words = act.kind == .tell ? "is the subject of \(act.type ?? "")" : act.kind.words
+            let words = act.kind == .tell ? "gets the event \(act.type ?? "")" : act.kind.words
             let more =
                 act.product.map {
                     [LifeModel.monthly, PlanModel.monthly].contains($0) ? "" : " (\($0))"
@@ -28,7 +29,8 @@ extension Life {
         return text.prefix(1).uppercased() + text.dropFirst()
     }
 
-    /// A short name: what happens, and what disturbs it.
+    /// A short name for file names and IDs, made of the first operations and faults, such as
+    /// `purchase-cancel-delayed`.
     package var slug: String {
         let acts = steps.filter { $0.act.kind != .wait }.map(\.act.kind.rawValue)
         var words: [String] = []
@@ -38,12 +40,14 @@ extension Life {
         return words.prefix(6).joined(separator: "-")
     }
 
-    /// The clause that its effects alone can speak of.
+    /// The ID of the contract clause that the history tests when a backend shows only effects, such
+    /// as pushes, and no state.
     var clauseOfEffects: String {
         mishaps.last.map(\.disturbance.clause) ?? "S-31"
     }
 
-    /// The clause that speaks of it: of its disturbance if it has any, else of what happens last.
+    /// The ID of the contract clause that the history tests: the clause of the last fault, or
+    /// without faults the clause of the last operation.
     package var clause: String {
         if let mishap = mishaps.last { return mishap.disturbance.clause }
         if steps.contains(where: { $0.act.environment == "SANDBOX" }) { return "S-19" }
@@ -73,7 +77,7 @@ extension Life {
 }
 
 extension Act {
-    /// The clauses about plans by what happens there.
+    /// The ID of the contract clause that an operation on a Purchasely plan tests.
     fileprivate var planClause: String {
         if environment == "SANDBOX" { return "P-09" }
         return switch kind {

@@ -1,36 +1,39 @@
 internal import Conformance
 internal import Providers
 
-/// How somebody's purchase of a product stands, as the published life-cycles name it.
+/// The state of a user's purchase of a product, with the names of RevenueCat's published life
+/// cycles.
 ///
 /// Source: RevenueCat fact sheet, section 3.
 package enum LineState: String, Hashable, Sendable, CaseIterable {
     case none
     case trial, intro, prepaid, active
     case cancelled
-    /// The charge failed and access stays for now.
+    /// The renewal charge failed, and access continues during the grace period.
     case grace
-    /// The charge failed, and the store goes on trying without a grace period.
+    /// The renewal charge failed, and the store retries the charge without a grace period.
     case retrying
-    /// It will pause at the end of the period.
+    /// The subscription will pause at the end of the current period.
     case pausing
     case paused
-    /// Another product comes with the next period.
+    /// The subscription changes to another product at the start of the next period.
     case changing
     case ended
     case refunded
-    /// Bought once and kept.
+    /// A one-time purchase that the user keeps forever.
     case lifetime
-    /// Bought once and used up.
+    /// A one-time purchase that is used up, such as coins.
     case consumed
     case promotional
     case temporary
 }
 
 extension LineState {
+    /// Derives the state of a purchase at a given time from the record of the simulated store.
+    ///
     /// - Parameters:
-    ///   - purchase: The latest state of what was bought; nil: nothing was.
-    ///   - time: When.
+    ///   - purchase: The latest record of the purchase; nil when the user bought nothing.
+    ///   - time: The time for which to derive the state.
     init(_ purchase: Purchase?, at time: Instant) {
         guard let purchase else {
             self = .none
@@ -59,7 +62,7 @@ extension LineState {
         case "TRIAL": .trial
         case "INTRO": .intro
         case "PREPAID": .prepaid
-        // A period that was paid for in full, however it is called.
+        // Any other period type is a period that was paid in full.
         default: .active
         }
     }

@@ -1,11 +1,15 @@
 package import Conformance
 
-/// What a backend has, so that lives ask it for nothing else.
+/// The capabilities of the tested backend.
+///
+/// Generated histories use no other capability.
 package struct Means: Hashable, Sendable {
     package var features: Set<Feature>
-    /// Whether anything is known of what it has stored; else only effects can be compared.
+    /// Whether any probe of the backend returns stored state.
+    ///
+    /// Without one, a run can only compare effects, such as pushes.
     package var showsState: Bool
-    /// Whether the people come to exist by ids that the backend chooses.
+    /// Whether the backend itself creates the IDs of its users, instead of the app.
     package var choosesIDs: Bool
 
     package init(features: Set<Feature>, showsState: Bool, choosesIDs: Bool) {

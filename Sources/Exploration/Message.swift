@@ -1,21 +1,22 @@
 package import Conformance
 
-/// What a provider tells the backend in a life.
+/// A webhook event that RevenueCat or Purchasely sends in a generated history.
 package enum Message: Hashable, Sendable {
     case event(EventSpec)
     case purchasely(PurchaselySpec)
 
-    /// The store of acts and coverage that Purchasely sells for, whichever it bills through.
+    /// The store name in `Act.store` and in the coverage report for all Purchasely plans, whichever
+    /// store bills them.
     package static let planStore = "PURCHASELY"
 
     var event: EventSpec? {
         if case .event(let spec) = self { spec } else { nil }
     }
 
-    /// Who sells plans, for people.
+    /// The seller of Purchasely plans in the titles of histories.
     static let planSeller = "Purchasely"
 
-    /// Whose webhook brings it.
+    /// The provider that sends the event.
     var provider: Exchange.Party {
         switch self {
         case .event: .revenueCat
@@ -23,7 +24,7 @@ package enum Message: Hashable, Sendable {
         }
     }
 
-    /// When it happened, relative to the start of the run.
+    /// The time of the event, relative to the start of the run.
     var time: Duration {
         switch self {
         case .event(let spec): spec.time
@@ -31,7 +32,7 @@ package enum Message: Hashable, Sendable {
         }
     }
 
-    /// Everybody whom it names.
+    /// The names of all users that the event names.
     var users: [String] {
         switch self {
         case .event(let spec): spec.users
@@ -39,7 +40,8 @@ package enum Message: Hashable, Sendable {
         }
     }
 
-    /// Whose purchase it tells of; nil: of no single one.
+    /// The name of the user whose purchase the event reports; nil when the event reports no single
+    /// purchase.
     var user: String? {
         switch self {
         case .event(let spec): spec.user
@@ -47,7 +49,7 @@ package enum Message: Hashable, Sendable {
         }
     }
 
-    /// Its sender's word for what happened.
+    /// The event type, as RevenueCat or Purchasely names it.
     var type: String {
         switch self {
         case .event(let spec): spec.type
@@ -76,7 +78,7 @@ package enum Message: Hashable, Sendable {
         }
     }
 
-    /// It changes nobody's subscription.
+    /// Whether the event changes no subscription.
     var isIdle: Bool {
         switch self {
         case .event(let spec): LifeModel.idleTypes.contains(spec.type)
@@ -84,8 +86,8 @@ package enum Message: Hashable, Sendable {
         }
     }
 
-    /// What it is, as coverage counts it: its type, with its reason where that makes another event of
-    /// it.
+    /// The kind of the event in the coverage report: its type, and its reason or status if that
+    /// changes the meaning.
     package var what: String {
         if isIdle { return LifeCoverage.Tracker.idle }
         switch self {
@@ -100,10 +102,10 @@ package enum Message: Hashable, Sendable {
         }
     }
 
-    /// They say no more than that it goes on, or is over.
+    /// Purchasely statuses that only mean that the subscription continues or is over.
     private static let usualStatuses: Set = ["AUTO_RENEWING", "DEACTIVATED"]
 
-    /// What its delivery is called.
+    /// The name of the event's delivery in a contract, such as `purchase`, without a number.
     var word: String {
         guard case .event(let spec) = self else {
             return type.lowercased().replacing("_", with: "-")
@@ -121,12 +123,13 @@ package enum Message: Hashable, Sendable {
         case "SUBSCRIPTION_EXTENDED": "extension"
         case "REFUND_REVERSED": "reversal"
         case "TEMPORARY_ENTITLEMENT_GRANT": "grant"
-        // Every other type by its own name.
+        // For every other event type, the name is the type in lower case.
         default: spec.type.lowercased().replacing("_", with: "-")
         }
     }
 
-    /// As a contract delivers it, without what every reader would add.
+    /// Returns a delivery of the event as a contract writes it, without values that equal the
+    /// defaults.
     func delivery(_ name: String) -> Delivery {
         switch self {
         case .event(var spec):
@@ -141,10 +144,10 @@ package enum Message: Hashable, Sendable {
         }
     }
 
-    /// A type, or a name, that no provider sends yet.
+    /// An event type that neither RevenueCat nor Purchasely sends yet.
     static let unknownType = "FUTURE_STEP"
 
-    /// One of the same sender that nobody knows.
+    /// Returns a delivery, by the same provider, of an event with an unknown type.
     func unknown(_ name: String) -> Delivery {
         switch self {
         case .event(let spec):
@@ -163,7 +166,7 @@ package enum Message: Hashable, Sendable {
         }
     }
 
-    /// Fields that nobody knows, where this sender would put them.
+    /// The edits that add unknown fields to the event, where its provider would add new fields.
     var unknownFields: [Delivery.Edit] {
         let root: [String] =
             switch self {

@@ -1,9 +1,9 @@
 internal import Conformance
 
-/// What Purchasely knows of everybody while a life goes on.
+/// A model of the Purchasely subscriptions in a generated customer history.
 ///
-/// Source: Purchasely fact sheet, sections 4 to 7 and 9: only ACTIVATE and DEACTIVATE change access,
-/// each for one subscription, plan and holder.
+/// Source: Purchasely fact sheet, sections 4 to 7 and 9: only ACTIVATE and DEACTIVATE change
+/// access, each for one subscription, plan and holder.
 struct PlanModel: Sendable {
     struct Line: Hashable, Sendable {
         let subscription: String
@@ -13,25 +13,28 @@ struct PlanModel: Sendable {
         let environment: String
         var state: LineState
         var purchased: Duration
-        /// `effective_next_renewal_at`; nil: it was bought once.
+        /// The time at which access ends (`effective_next_renewal_at`); nil for a one-time
+        /// purchase.
         var end: Duration?
-        /// `next_renewal_at`.
+        /// The time of the theoretical next renewal (`next_renewal_at`); nil when it equals `end`.
         var renews: Duration?
 
         var isOneTime: Bool { end == nil }
         var isSandbox: Bool { environment == "SANDBOX" }
-        /// ACTIVATE came last.
+        /// Whether the latest ACTIVATE or DEACTIVATE event of this plan was an ACTIVATE.
         var isOn: Bool { ![.ended, .refunded, .retrying].contains(state) }
     }
 
     static let monthly = "PLUS_MONTHLY"
     static let lifetime = "PLUS_LIFETIME"
-    /// What may be bought, and for how many days; nil: for ever.
+    /// The names of the Purchasely plans, with the lengths of their periods in days; nil for a plan
+    /// without an end.
     static let plans: [(name: String, days: Int?)] = [
         (monthly, 30), ("PLUS_YEARLY", 365), (lifetime, nil),
     ]
 
-    /// Names that change nothing, whatever they sound like (clause P-05).
+    /// Names of Purchasely events that change no access, even if the name suggests it (clause
+    /// P-05).
     static let idleNames = [
         "SUBSCRIPTION_STARTED", "SUBSCRIPTION_RENEWED", "TRANSACTION_PROCESSED",
         "RENEWAL_DISABLED", "RENEWAL_ENABLED", "SUBSCRIPTION_TERMINATED",
@@ -41,10 +44,10 @@ struct PlanModel: Sendable {
         Message.unknownType,
     ]
 
-    /// Those that may tell of what was bought once as well.
+    /// The names from `idleNames` that an event about a one-time purchase may have.
     private static let idleNamesOfAll: Set = ["TRANSACTION_PROCESSED", Message.unknownType]
 
-    /// What happens to whom Purchasely sells to.
+    /// The kinds of operations that are possible for Purchasely plans.
     static let kinds: Set<Act.Kind> = [
         .purchase, .renew, .cancel, .uncancel, .billingIssue, .recover, .changeProduct, .expire,
         .refund, .transfer, .tell,
@@ -58,39 +61,47 @@ struct PlanModel: Sendable {
         lines.last { $0.holder == user && $0.plan == plan }
     }
 
-    // MARK: What happens
+    // MARK: Operations
 
-    /// - Returns: What it tells, in the order in which it happened, with how the line stood before.
-    /// - Throws: Why it cannot happen.
+    /// Carries out an operation on a Purchasely plan.
+    ///
+    /// - Returns: The Purchasely events that the operation causes, in order, each with the state of
+    ///   the plan before the event.
+    /// - Throws: The reason why the operation cannot happen.
     mutating func perform(
         _ act: Act
     ) throws(LifeModel.Illegal) -> [(message: Message, before: LineState)] {
         guard Self.kinds.contains(act.kind) else {
-            throw LifeModel.Illegal(reason: "Purchasely knows no \(act.kind.rawValue)")
+            throw LifeModel.Illegal(reason: "Purchasely does not support \(act.kind.rawValue)")
         }
         if act.kind == .transfer { return try transfer(act) }
         let line = line(act.user, act.product)
         let before = line?.state ?? .none
         if act.kind == .purchase { return [(try buy(act, line), before)] }
-        guard var line else { throw LifeModel.Illegal(reason: "\(act.user) has no such plan") }
+        guard var line else {
+            throw LifeModel.Illegal(reason: "\(act.user) does not have this plan")
+        }
         if act.kind == .changeProduct { return try change(act, &line) }
         return [(try tell(act, &line), before)]
     }
 
     private func allow(_ line: Line, _ states: Set<LineState>) throws(LifeModel.Illegal) {
         guard states.contains(line.state) else {
-            throw LifeModel.Illegal(reason: "nothing for what is \(line.state.rawValue)")
+            throw LifeModel.Illegal(
+                reason:
+                    "the operation is not possible for a plan in the state '\(line.state.rawValue)'"
+            )
         }
     }
 
     private mutating func buy(_ act: Act, _ old: Line?) throws(LifeModel.Illegal) -> Message {
         guard let plan = Self.plans.first(where: { $0.name == act.product }) else {
-            throw LifeModel.Illegal(reason: "\(act.product ?? "nothing") is no plan")
+            throw LifeModel.Illegal(reason: "'\(act.product ?? "")' is not a plan")
         }
         if let old {
-            // What was bought once is not bought again.
+            // A user cannot buy a one-time purchase again.
             guard !old.isOneTime, old.environment == act.place else {
-                throw LifeModel.Illegal(reason: "it was had before")
+                throw LifeModel.Illegal(reason: "the user had the plan before")
             }
             try allow(old, [.ended, .refunded])
         }
@@ -99,7 +110,7 @@ struct PlanModel: Sendable {
             subscription: old?.subscription ?? "\(act.user)-\(count)",
             plan: plan.name,
             holder: act.user,
-            // Two plans at one store would be one subscription that changes.
+            // At one store, two plans would be a single subscription with a change of plan.
             store: old?.store ?? PurchaselySpec.stores[count % PurchaselySpec.stores.count],
             environment: act.place,
             state: plan.days == nil ? .lifetime : .active,
@@ -118,7 +129,9 @@ struct PlanModel: Sendable {
         case .renew:
             try allow(line, [.active])
             guard (Duration.zero ... .seconds(86_400)).contains(end - act.time) else {
-                throw LifeModel.Illegal(reason: "nobody is charged so long ahead, or so late")
+                throw LifeModel.Illegal(
+                    reason: "the store charges neither this early nor this late"
+                )
             }
             return renewed(&line, from: end, at: act.time)
         case .recover:
@@ -128,7 +141,9 @@ struct PlanModel: Sendable {
         case .billingIssue:
             try allow(line, [.active])
             guard act.time >= end - .seconds(86_400) else {
-                throw LifeModel.Illegal(reason: "nobody is charged so long ahead")
+                throw LifeModel.Illegal(
+                    reason: "the store does not charge this long before the end of the period"
+                )
             }
             guard let span = act.span else {
                 return deactivate(&line, .retrying, status: "ON_HOLD", at: act.time)
@@ -154,19 +169,22 @@ struct PlanModel: Sendable {
             return told("RENEWAL_ENABLED", line, status: "AUTO_RENEWING", act.time)
         case .tell:
             guard let name = act.type, Self.idleNames.contains(name) else {
-                throw LifeModel.Illegal(reason: "\(act.type ?? "nothing") may change something")
+                throw LifeModel.Illegal(
+                    reason: "an event with the name '\(act.type ?? "")' may change a subscription"
+                )
             }
             guard !line.isOneTime || Self.idleNamesOfAll.contains(name) else {
-                throw LifeModel.Illegal(reason: "what was bought once does not renew")
+                throw LifeModel.Illegal(reason: "a one-time purchase does not renew")
             }
             return told(name, line, status: nil, act.time)
         case .purchase, .changeProduct, .transfer, .pause, .resume, .extend, .grant, .revoke,
             .reverseRefund, .temporaryGrant, .register, .wait, .signUp, .logIn, .share, .unshare:
-            throw LifeModel.Illegal(reason: "Purchasely knows no \(act.kind.rawValue)")
+            throw LifeModel.Illegal(reason: "Purchasely does not support \(act.kind.rawValue)")
         }
     }
 
-    /// The old plan goes off and the new one on, at one subscription (section 4).
+    /// Changes the plan of a subscription: deactivates the old plan and activates the new plan
+    /// (Purchasely fact sheet, section 4).
     private mutating func change(
         _ act: Act,
         _ line: inout Line
@@ -175,7 +193,12 @@ struct PlanModel: Sendable {
         let plan = Self.plans.first { $0.name == act.newProduct && $0.days != nil }
         guard let plan, let days = plan.days, plan.name != line.plan,
             self.line(act.user, plan.name) == nil
-        else { throw LifeModel.Illegal(reason: "\(act.newProduct ?? "nothing") is no other plan") }
+        else {
+            throw LifeModel.Illegal(
+                reason:
+                    "the user cannot change to '\(act.newProduct ?? "")', which is not a new plan with an end"
+            )
+        }
         let before = line.state
         let off = deactivate(&line, .ended, status: "DEACTIVATED", at: act.time)
         let time = act.time + .milliseconds(1)
@@ -195,22 +218,28 @@ struct PlanModel: Sendable {
         return [(off, before), (on, .none)]
     }
 
-    /// Each running subscription goes off for the one and on for the other (section 7).
+    /// Transfers each active subscription: deactivates it for the user who loses it and activates
+    /// it for the other user (Purchasely fact sheet, section 7).
     private mutating func transfer(
         _ act: Act
     ) throws(LifeModel.Illegal) -> [(message: Message, before: LineState)] {
-        guard let from = act.from else { throw LifeModel.Illegal(reason: "nobody loses") }
+        guard let from = act.from else {
+            throw LifeModel.Illegal(reason: "the transfer names no user who loses the plans")
+        }
         let moved = lines(of: from).filter { $0.isOn && !$0.isOneTime && !$0.isSandbox }
-        guard !moved.isEmpty else { throw LifeModel.Illegal(reason: "nothing is there to move") }
+        guard !moved.isEmpty else {
+            throw LifeModel.Illegal(reason: "the user has no plan to transfer")
+        }
         var told: [(Message, LineState)] = []
         var time = act.time
         for var line in moved {
             guard
                 self.line(act.user, line.plan).map({ $0.subscription == line.subscription })
                     ?? true
-            else { throw LifeModel.Illegal(reason: "both have the same plan") }
+            else { throw LifeModel.Illegal(reason: "both users have the same plan") }
             let state = line.state
-            // What is told of the loser may still call it running (trap 16).
+            // The DEACTIVATE event for the user who loses the plan may still have the status of an
+            // active plan (Purchasely fact sheet, trap 16).
             told.append((deactivate(&line, .ended, status: "AUTO_RENEWING", at: time), state))
             time += .milliseconds(1)
             let won = Line(
@@ -300,10 +329,13 @@ struct PlanModel: Sendable {
         return .purchasely(spec)
     }
 
-    // MARK: What must show
+    // MARK: Expectations
 
-    /// Whether somebody has access by it; nil where a backend that ends it by its date may say
-    /// otherwise (section 9: a fail-safe end, if any).
+    /// Returns whether a user has access through a Purchasely plan at the time when the backend's
+    /// state is read.
+    ///
+    /// The result is nil when a backend that ends access by date may give another result
+    /// (Purchasely fact sheet, section 9: a fail-safe end, if any).
     func access(of user: String, at look: Duration) -> Bool? {
         let on = lines(of: user).filter { $0.isOn && !$0.isSandbox }
         if on.contains(where: { $0.end.map { $0 > look } ?? true }) { return true }

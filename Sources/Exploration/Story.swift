@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// What a campaign plays: a life of people and their purchases, or of an app on a phone.
+/// The input of one run of a campaign (`assay explore`): a customer history, or the history of an
+/// app on a phone.
 package enum Story: Hashable, Sendable {
     case people(Life)
     case phone(PhoneLife)
@@ -12,7 +13,8 @@ package enum Story: Hashable, Sendable {
         }
     }
 
-    /// A name for it that is the same wherever it was found, and another for each cause.
+    /// Returns the ID of a failed history, which depends only on the operations, the faults and the
+    /// failure signature.
     package func id(_ cause: LifeCause) -> String {
         switch self {
         case .people(let life): life.storyID(cause)
@@ -20,14 +22,14 @@ package enum Story: Hashable, Sendable {
         }
     }
 
-    /// Six digits that are the same for the same text.
+    /// Returns six hexadecimal digits that depend only on a string, as the end of an ID.
     static func digits(of text: String) -> String {
         var generator = SeededGenerator(seed: 0, text: text)
         let digits = String(generator.next() % (1 << 24), radix: 16)
         return String(repeating: "0", count: 6 - digits.count) + digits
     }
 
-    /// How many things happen in it.
+    /// The number of steps in the history, plus the faults of a customer history.
     package var size: Int {
         switch self {
         case .people(let life): life.eventCount
@@ -35,7 +37,9 @@ package enum Story: Hashable, Sendable {
         }
     }
 
-    /// With less in it, the smallest first.
+    /// Smaller variants of the history, the smallest first.
+    ///
+    /// They are used to shrink a failure.
     package var shorter: [Story] {
         switch self {
         case .people(let life): life.shorter.map(Story.people)
@@ -43,26 +47,27 @@ package enum Story: Hashable, Sendable {
         }
     }
 
-    /// As much happens, and less particularly.
+    /// Variants of the history with the same number of steps but fewer details.
     package var plainer: [Story] {
         switch self {
         case .people(let life): life.plainer.map(Story.people)
-        // What is left out of a phone's step makes it shorter already.
+        // A variant of a phone's history with fewer details is already part of `shorter`.
         case .phone: []
         }
     }
 
-    /// The life of people; nil: it is a phone's.
+    /// The customer history; nil for the history of a phone.
     package var life: Life? {
         if case .people(let life) = self { life } else { nil }
     }
 
-    /// The life of a phone; nil: it is one of people.
+    /// The history of a phone; nil for a customer history.
     package var phone: PhoneLife? {
         if case .phone(let life) = self { life } else { nil }
     }
 
-    /// Whether all that happens in the other one happens here as well, in that order.
+    /// Returns whether this history contains every operation of the other history, in the same
+    /// order.
     package func contains(_ other: Story) -> Bool {
         switch (self, other) {
         case (.people(let mine), .people(let theirs)): mine.contains(theirs)

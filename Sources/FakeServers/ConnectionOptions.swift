@@ -7,13 +7,16 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// An option of a TCP connection, with the name that its error shows.
+/// An option of a TCP connection, with the name that an error message about the option shows.
 package struct ConnectionOption: Sendable {
     package let name: String
     private let setting: @Sendable (any Channel) -> EventLoopFuture<Void>
 
+    /// Creates an option.
+    ///
     /// - Parameters:
-    ///   - name: The option as the manual of the operating system spells it, such as `TCP_NODELAY`.
+    ///   - name: The name of the option as the manual of the operating system spells it, such as
+    ///     `TCP_NODELAY`.
     ///   - setting: Sets the option on a channel.
     package init(
         _ name: String,
@@ -23,19 +26,21 @@ package struct ConnectionOption: Sendable {
         self.setting = setting
     }
 
-    /// Small messages leave at once and do not wait for more (`TCP_NODELAY`, RFC 9293, 3.7.4).
+    /// The option that sends small messages at once instead of waiting for more data
+    /// (`TCP_NODELAY`, RFC 9293, 3.7.4).
     package static let noDelay = ConnectionOption("TCP_NODELAY") {
         $0.setOption(.tcpOption(.tcp_nodelay), value: 1)
     }
 
-    /// A caller that has closed its sending side still reads the response.
+    /// The option that lets a caller close its sending side and still read the response.
     package static let halfClosure = ConnectionOption("half closure") {
         $0.setOption(.allowRemoteHalfClosure, value: true)
     }
 
-    /// Sets the option.
+    /// Sets the option on a channel.
     ///
-    /// - Returns: Fails with `ConnectionFault` when the operating system refuses the option.
+    /// - Returns: A future that fails with `ConnectionFault` when the operating system refuses the
+    ///   option.
     fileprivate func set(on channel: any Channel) -> EventLoopFuture<Void> {
         setting(channel).flatMapErrorThrowing { error in
             // Darwin refuses every option of a connection that the other side has reset.
@@ -45,21 +50,22 @@ package struct ConnectionOption: Sendable {
     }
 }
 
-/// A connection that Assay itself could not prepare; the other side is not at fault.
+/// The error of a connection that Assay itself could not prepare; the other side is not at fault.
 package struct ConnectionFault: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }
 }
 
-/// The one way in which accepted and opened connections are prepared.
+/// Sets the options of all TCP connections that Assay accepts or opens.
 ///
-/// A bootstrap's own `childChannelOption` drops the connection without a word when an option fails;
-/// no source uses it.
+/// A NIO bootstrap with a `childChannelOption` silently drops the connection when the option fails,
+/// so Assay does not use it.
 package enum ConnectionOptions {
     /// Sets options in order, then adds the handlers of a connection that Assay opens.
     ///
-    /// - Returns: Fails with `ConnectionFault` when an option is refused.
+    /// - Returns: A future that fails with `ConnectionFault` when the operating system refuses an
+    ///   option.
     package static func prepare(
         _ channel: any Channel,
         _ options: [ConnectionOption],
@@ -72,14 +78,14 @@ package enum ConnectionOptions {
 
     /// Prepares a connection that a port of Assay accepted.
     ///
-    /// A failure is reported, and the caller receives a response with status 500 that names it.
+    /// A failure is reported, and the caller receives a response with status 500 and the failure.
     ///
     /// - Parameters:
     ///   - channel: The connection.
     ///   - options: The options to set.
     ///   - report: Receives the failure.
     ///   - handlers: Adds the handlers of the connection.
-    /// - Returns: Fails only when the connection ended meanwhile.
+    /// - Returns: A future that fails only when the connection ended meanwhile.
     package static func accept(
         _ channel: any Channel,
         _ options: [ConnectionOption],
@@ -101,7 +107,8 @@ package enum ConnectionOptions {
     }
 }
 
-/// Responds to the first bytes of a caller with the fault of the connection, and closes it.
+/// Responds to the first bytes of a caller with the error of the connection, and closes the
+/// connection.
 private final class FaultResponder: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -129,7 +136,7 @@ private final class FaultResponder: ChannelInboundHandler {
 }
 
 extension IOError {
-    /// Whether the connection was reset before the option reached it.
+    /// Whether the error means that the connection ended before an option was set.
     fileprivate var isConnectionGone: Bool {
         #if canImport(Darwin)
         if errnoCode == EINVAL { return true }

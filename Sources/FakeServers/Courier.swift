@@ -1,9 +1,11 @@
 package import Conformance
 internal import Providers
 
-/// Carries a request over a network; the HTTP client lives in another module.
+/// Sends HTTP requests to a backend.
+///
+/// The implementation is in another module.
 package protocol Messenger: Sendable {
-    /// Sends a request to `scheme://host:port`.
+    /// Sends a request to `scheme://host:port`, and waits for the response for a limited time.
     func send(
         _ request: HTTPMessage.Request,
         to base: String,
@@ -11,13 +13,16 @@ package protocol Messenger: Sendable {
     ) async -> Exchange.Outcome
 }
 
-/// Hands events to the webhooks when they are due on each namespace's clock, and moves the clocks.
+/// The webhook dispatcher: sends events to the webhooks of the backend when they are due on the
+/// clock of their namespace.
+///
+/// It also moves these clocks.
 package final class Courier: Sendable {
-    /// What moving a clock did.
+    /// The result of moving the clock of a namespace.
     package struct Advance: Hashable, Sendable {
         package let now: Instant
         package let attemptCount: Int
-        /// Whether nothing waits for a delivery any more.
+        /// Whether no webhook delivery is waiting any more.
         package let isSettled: Bool
     }
 
@@ -26,7 +31,9 @@ package final class Courier: Sendable {
         var waiters: [String: [CheckedContinuation<Void, Never>]] = [:]
     }
 
-    /// A loop of its own making ends here: so many attempts fit into no real schedule.
+    /// The maximum number of delivery attempts in one call of `flush` or `advance`.
+    ///
+    /// No real retry schedule has that many attempts, so more of them mean an endless loop.
     private static let attemptsMax = 100_000
 
     private let world: FakeWorld
@@ -46,16 +53,17 @@ package final class Courier: Sendable {
 
     // MARK: In real time
 
-    /// Delivers what is due, then waits for the next moment or a change, until cancelled.
+    /// Delivers the events that are due, then waits for the next due time or a change, until the
+    /// task is cancelled or `stop` is called.
     package func run() async {
-        // Discarding: a server that runs for weeks must not keep what its tasks left behind.
+        // The group discards results, because a server that runs for weeks must not keep them.
         await withDiscardingTaskGroup { group in
             var alarm: Task<Void, Never>?
             ring.yield()
             for await _ in bell {
                 alarm?.cancel()
                 for namespace in world.namespaces {
-                    // Quietly, or the bell would never be still.
+                    // There is no notification, because it would start this loop again at once.
                     world.edit(namespace, notifies: false) { _, _ in }
                     group.addTask { _ = await self.deliverDue(namespace) }
                 }
@@ -71,7 +79,7 @@ package final class Courier: Sendable {
         }
     }
 
-    /// Ends `run`.
+    /// Ends `run`, which delivers events in real time.
     package func stop() {
         ring.finish()
     }
@@ -89,15 +97,17 @@ package final class Courier: Sendable {
 
     // MARK: Delivering
 
-    /// Makes every attempt that is due and waits for their ends.
+    /// Makes every delivery attempt that is due in a namespace, and waits until all of them end.
     ///
-    /// - Returns: How many attempts that were.
+    /// - Returns: The number of attempts.
     package func deliverDue(_ namespace: String) async -> Int {
-        // Counted before anything is taken: who waits must not miss what is just being taken.
+        // The attempt is counted before the deliveries are taken, so that `waitForUnderway` does
+        // not miss them.
         state.withLock { $0.underway[namespace, default: 0] += 1 }
         defer { finished(namespace) }
         let due = world.takeDue(namespace)
-        // One customer's events leave in order; a retry of one does not hold up the others.
+        // The events of one customer are sent in order. A retry for one customer does not delay the
+        // others.
         let lines = Dictionary(grouping: due) { [$0.configuration, $0.group] }
         await withTaskGroup(of: Void.self) { group in
             for line in lines.values {
@@ -118,7 +128,8 @@ package final class Courier: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits until no attempt is underway, whoever began it.
+    /// Waits until no delivery attempt is in progress in a namespace, including attempts that other
+    /// calls started.
     private func waitForUnderway(_ namespace: String) async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
@@ -130,8 +141,10 @@ package final class Courier: Sendable {
         }
     }
 
-    /// Delivers once: due on the virtual clock, signed with real time, which is what the backend
-    /// holds the signature's age against.
+    /// Makes one attempt to deliver an event to a webhook.
+    ///
+    /// The attempt is due on the virtual clock, but its signature contains the real time. The
+    /// backend compares the age of a signature with its own clock, which is real.
     private func attempt(_ delivery: WebhookDelivery, _ namespace: String) async {
         let wall = world.now
         let prepared = world.read(namespace) { services, now in
@@ -143,13 +156,19 @@ package final class Courier: Sendable {
                 delivery,
                 schedule,
                 nil,
-                "the webhook '\(delivery.configuration)' is gone",
+                "the webhook '\(delivery.configuration)' no longer exists",
                 namespace
             )
             return
         }
         guard let place = WebhookURL(target.url, allowedHosts: allowedHosts) else {
-            finish(delivery, schedule, nil, "\(target.url) may not be called", namespace)
+            finish(
+                delivery,
+                schedule,
+                nil,
+                "\(target.url) is not an allowed URL; --allow-host HOST allows other hosts",
+                namespace
+            )
             return
         }
         let request = target.request(place.target)
@@ -169,7 +188,7 @@ package final class Courier: Sendable {
         case .answered(let response): finish(delivery, schedule, response.status, nil, namespace)
         case .failed(_, let text): finish(delivery, schedule, nil, text, namespace)
         case .pending, .requestCut, .answerLost:
-            finish(delivery, schedule, nil, "no answer", namespace)
+            finish(delivery, schedule, nil, "no response", namespace)
         }
     }
 
@@ -193,7 +212,8 @@ package final class Courier: Sendable {
 
     // MARK: In virtual time
 
-    /// Makes what is due now until nothing is due.
+    /// Makes all delivery attempts that are due in a namespace, including those that become due
+    /// meanwhile, and returns their number.
     package func flush(_ namespace: String) async -> Int {
         var count = 0
         while true {
@@ -201,15 +221,16 @@ package final class Courier: Sendable {
             world.edit(namespace, notifies: false) { _, _ in }
             let made = await deliverDue(namespace)
             count += made
-            // The loop in real time may have taken what was due; it is waited for as well.
+            // `run` may have taken some of the deliveries, so this loop waits for them too.
             let isIdle = state.withLock { $0.underway[namespace, default: 0] == 0 }
             guard made > 0 || !isIdle, count < Self.attemptsMax else { return count }
         }
     }
 
-    /// Moves the clock from moment to moment up to a time, delivering on the way.
+    /// Moves the clock of a namespace forward to a time, and makes each delivery on the way when it
+    /// is due.
     ///
-    /// Without a target it stops as soon as no delivery waits any more.
+    /// Without a target time, the clock moves until no delivery is waiting any more.
     package func advance(_ namespace: String, to target: Instant?) async -> Advance {
         let before = attemptCount(namespace)
         _ = await flush(namespace)
@@ -230,9 +251,11 @@ package final class Courier: Sendable {
         } ?? Advance(now: world.now, attemptCount: count, isSettled: true)
     }
 
-    /// Whether a move until nothing waits may go that far: the bounds of every other move hold.
+    /// Returns whether the clock of a namespace may move to a time when `advance` has no target
+    /// time.
     ///
-    /// A state that was imported can name any time.
+    /// The limits are those of a move with a target time. They are needed because an imported state
+    /// may contain deliveries at any time.
     private func isInReach(_ namespace: String, _ time: Instant) -> Bool {
         guard Instant.given.contains(time) else { return false }
         let count = world.read(namespace) { services, _ in services.renewalCount(by: time) } ?? 0
@@ -243,7 +266,9 @@ package final class Courier: Sendable {
         world.read(namespace) { services, _ in services.queue.attemptCount } ?? 0
     }
 
-    /// Moves a clock forward; it never goes back.
+    /// Moves the clock of a namespace forward to a time.
+    ///
+    /// A time before the current time of the clock is ignored.
     private func move(_ namespace: String, to time: Instant) {
         let wall = world.now
         world.edit(namespace) { services, now in
@@ -252,12 +277,12 @@ package final class Courier: Sendable {
     }
 }
 
-/// A webhook's URL that may be called: loopback, or a host allowed by name.
+/// The URL of a webhook that may be called: on this machine, or on a host that is allowed by name.
 package struct WebhookURL: Hashable, Sendable {
     package let base: String
     package let target: String
 
-    /// Nil when the text is no such URL.
+    /// Parses the URL of a webhook; nil when the URL is invalid or its host is not allowed.
     package init?(_ text: String, allowedHosts: Set<String>) {
         let scheme =
             text.hasPrefix("http://") ? "http://" : text.hasPrefix("https://") ? "https://" : ""
@@ -281,13 +306,15 @@ package struct WebhookURL: Hashable, Sendable {
         target = path.isEmpty ? "/" : path.hasPrefix("?") ? "/" + path : String(path)
     }
 
-    /// Whether a text is a port from 1 to 65535; NIO ends the process for others.
+    /// Returns whether a string is a port from 1 to 65535.
+    ///
+    /// NIO, the network library, would end the process for any other number.
     private static func isPort(_ text: Substring) -> Bool {
         text.utf8.allSatisfy { (48...57).contains($0) } && UInt16(text).map { $0 > 0 } ?? false
     }
 }
 
-/// Names of this machine.
+/// Detects names and addresses of this machine.
 package enum LoopbackHost {
     package static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1" || host == "[::1]"

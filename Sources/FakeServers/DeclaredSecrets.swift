@@ -2,13 +2,14 @@ package import Conformance
 internal import Providers
 
 extension FakeWorld {
-    /// What the fakes were told in confidence: keys, tokens and signing secrets of every namespace.
+    /// The secrets that are configured in the fakes: keys, tokens and signing secrets of every
+    /// namespace.
     package var declared: SecretDeclaration {
         var declared = SecretDeclaration()
         for namespace in namespaces {
             let secrets = read(namespace) { services, _ in services.confided } ?? []
             for (name, secret) in secrets where !secret.isEmpty {
-                // Namespaces and webhooks may hold different ones under one name.
+                // Several namespaces and webhooks may have secrets with the same name.
                 let names = [name, name + "-" + namespace]
                 let numbered = (2...).lazy.map { "\(name)-\(namespace)-\($0)" }
                 let isFree = { (name: String) in

@@ -1,24 +1,26 @@
 package import Conformance
 package import Providers
 
-/// A provider's fake on a port of its own.
+/// The fake of one provider, served on its own port.
 package final class FakeServer: Sendable {
     package let party: Exchange.Party
     package let host: String
     package let port: Int
-    /// The host by which others reach it; nil: the one that it listens on.
+    /// The host in the URL that callers get; nil means the host that the server listens on.
     private let told: String?
     private let world: FakeWorld
     private let idleMax: Duration
     private let options: [ConnectionOption]
-    /// How long a port of ours that was closed is waited for; longer, and it is somebody else's.
+    /// The maximum time to wait until the operating system frees the closed port of a fake.
+    ///
+    /// A port that is in use for longer probably belongs to another program.
     private static let reopenMax = Duration.seconds(30)
-    /// None while connections are refused.
+    /// The server on the open port; nil while connections are refused.
     private let listener: Locked<HTTPHost?>
 
     package var baseURL: String { ToldAddress.url(host: told ?? host, port: port) }
 
-    /// Opens the port; port 0 picks a free one.
+    /// Starts the fake of a provider on a port; port 0 picks a free one.
     package init(
         _ party: Exchange.Party,
         world: FakeWorld,
@@ -61,7 +63,9 @@ package final class FakeServer: Sendable {
         }
     }
 
-    /// Closes the port; calls that are going on are still answered.
+    /// Closes the port of the fake.
+    ///
+    /// Calls in progress still get their responses.
     package func stop() async {
         await take()?.stop()
     }
@@ -75,7 +79,7 @@ package final class FakeServer: Sendable {
 
     package var isRefusing: Bool { listener.withLock { $0 == nil } }
 
-    /// Connections are refused from now on, or taken again, on the same port.
+    /// Starts or stops refusing connections on the port of the fake.
     package func refuse(_ isRefusing: Bool) async throws(StartError) {
         if isRefusing {
             await take()?.close()
@@ -85,10 +89,10 @@ package final class FakeServer: Sendable {
         }
     }
 
-    /// The port again, as soon as nobody has it any more.
+    /// Opens the port of the fake again as soon as the port is free.
     ///
-    /// A program that was started meanwhile has a copy of every open socket until it has become
-    /// itself; so long the port is taken, though we have closed it.
+    /// A program that Assay has just started keeps a copy of every open socket until its own code
+    /// runs. Until then the port is in use, although this process has closed it.
     private func reopened() async throws(StartError) -> HTTPHost {
         let clock = ContinuousClock()
         let giveUp = clock.now + Self.reopenMax
@@ -104,7 +108,9 @@ package final class FakeServer: Sendable {
         }
     }
 
-    /// Asks the fake and writes the exchange down before a byte leaves.
+    /// Returns the fake's response to a request.
+    ///
+    /// The exchange is written to the journal before the response is sent.
     static func answer(
         _ request: HTTPMessage.Request,
         _ party: Exchange.Party,
@@ -136,7 +142,9 @@ package final class FakeServer: Sendable {
         }
     }
 
-    /// What the fake does with a request, written down; how it reaches the caller is the caller's.
+    /// Processes a request in the fake of a provider, and writes the exchange to the journal.
+    ///
+    /// The caller must send the reply.
     package static func reply(
         to request: HTTPMessage.Request,
         _ party: Exchange.Party,
@@ -151,9 +159,10 @@ package final class FakeServer: Sendable {
             case .answer, .slow: .answered(reply.response)
             case .reset, .half:
                 reply.effects.isEmpty && reply.manner == .reset
-                    ? .failed(.closed, "reset by plan") : .answerLost(reply.response)
-            case .hang: .failed(.closed, "reset after hanging, by plan")
-            case .never: .failed(.timedOut, "never answered, by plan")
+                    ? .failed(.closed, "connection reset (planned fault)")
+                    : .answerLost(reply.response)
+            case .hang: .failed(.closed, "connection reset after a wait (planned fault)")
+            case .never: .failed(.timedOut, "no response (planned fault)")
             }
         var exchange = Exchange(
             from: world.providers[party]?.caller(request) ?? .backend,

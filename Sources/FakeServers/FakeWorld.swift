@@ -2,49 +2,60 @@ package import Conformance
 package import Providers
 internal import Synchronization
 
-/// All providers of one process behind one journal, one value of state for each namespace.
+/// The state of all fakes of one process: one journal, and separate data of the services for each
+/// namespace.
 ///
-/// A call belongs to the namespace it names in `x-assay-namespace`, else to the one whose ids it
-/// mentions, else to the default one, which has no name.
+/// A namespace isolates the users of one run from all others. A call belongs to the namespace that
+/// its `x-assay-namespace` header names. Without this header it belongs to the namespace of a user
+/// ID in the call, or to the default namespace, which has an empty name.
 package final class FakeWorld: Sendable {
     private struct State {
         var spaces: [String: Services]
         var ids = NamespaceIDs()
-        /// Virtual time of each run that is going on; only the journal's labels.
+        /// The virtual time of each run in progress, by namespace; used only for timestamps in the
+        /// journal.
         var labels: [String: Instant] = [:]
         var snapshots: [String: Services] = [:]
     }
 
-    /// In a struct: a closure that is the value of a generic type is wrapped once more at every
-    /// access, so each call would take longer than the one before.
+    /// A wrapper of the closure that is called after a change.
+    ///
+    /// Without this wrapper, the generic lock would wrap the closure once more at every access, so
+    /// that each call would be slower than the one before.
     private struct ChangeListener: Sendable {
         var action: @Sendable () -> Void = {}
     }
 
     package let journal: LiveJournal
-    /// What this process lacked while it served the fakes.
+    /// The resources of this machine that ran out while the fakes were served.
     package let shortages = Shortages()
     private let state: Locked<State>
-    /// Calls that wait for the end of their run, by namespace.
+    /// Calls to fakes that get no response because of a planned fault and wait for the end of their
+    /// run, by namespace.
     private let held = Locked(HeldCalls())
-    /// Whether any id was ever told to a namespace; without one no request needs to be searched.
+    /// Whether any namespace has user IDs.
+    ///
+    /// If no namespace has any, requests need not be searched for user IDs.
     private let hasIDs = Atomic<Bool>(false)
     private let wallClock: @Sendable () -> Instant
-    /// What callers of a provider have to show.
+    /// The API key that callers of each fake provider must send.
     private let keys: [Exchange.Party: Secret]
     private let seed: UInt64
-    /// The providers that there are.
+    /// The providers that the fakes simulate.
     package let providers: ProviderTable
-    /// Called after a change that may have made something due.
+    /// The action to run after a change that may have made a webhook delivery due.
     private let onChange = Locked(ChangeListener())
 
+    /// Creates the fakes, with an empty default namespace.
+    ///
     /// - Parameters:
-    ///   - journalBytesMax: The bound of the journal, in bytes.
-    ///   - keys: What callers of a provider have to show; a provider without one takes anybody.
-    ///   - seed: What all ids are drawn from.
-    ///   - providers: The providers that there are.
-    ///   - time: Tells the time since any fixed moment; nil is this machine's.
-    ///   - wallClock: Tells real time.
+    ///   - journalBytesMax: The maximum size of the journal, in bytes.
+    ///   - keys: The API key that callers of each fake provider must send. A provider without a key
+    ///     accepts every caller.
+    ///   - seed: The seed of all generated IDs.
+    ///   - providers: The providers to simulate.
+    ///   - time: Returns the time since any fixed moment; nil uses the clock of this machine.
+    ///   - wallClock: Returns the real time.
     package init(
         journalBytesMax: Int,
         keys: [Exchange.Party: Secret] = [:],
@@ -81,7 +92,7 @@ package final class FakeWorld: Sendable {
         )
     }
 
-    /// Real time.
+    /// The current real time.
     package var now: Instant { wallClock() }
 
     package func notify(_ action: @escaping @Sendable () -> Void) {
@@ -97,7 +108,7 @@ package final class FakeWorld: Sendable {
         return Services(seed: generator.next(), keys: keys, table: providers)
     }
 
-    /// Makes a namespace and tells which ids belong to it.
+    /// Creates a namespace if it does not exist, and assigns user IDs to it.
     package func know(_ ids: [String], namespace: String) {
         let fresh = made(namespace)
         state.withLock { state in
@@ -111,7 +122,9 @@ package final class FakeWorld: Sendable {
         state.withLock { $0.ids.ids(of: namespace) }
     }
 
-    /// Forgets everything about a namespace but which ids belong to it, its webhooks and switches.
+    /// Resets the data of a namespace.
+    ///
+    /// The user IDs, webhooks and switches of the namespace stay.
     package func reset(_ namespace: String) {
         var fresh = made(namespace)
         state.withLock { state in
@@ -121,7 +134,7 @@ package final class FakeWorld: Sendable {
         }
     }
 
-    /// Removes a namespace and its ids; the default one is reset instead.
+    /// Removes a namespace and its user IDs; the default namespace is reset instead.
     package func remove(_ namespace: String) {
         guard !namespace.isEmpty else { return reset("") }
         state.withLock { state in
@@ -131,10 +144,11 @@ package final class FakeWorld: Sendable {
         }
     }
 
-    /// Removes a run whose outcome is no longer needed.
+    /// Removes the namespace of a run whose result is no longer needed.
     ///
-    /// Its IDs stay known: a late call of the backend that names one of them is listed in the journal
-    /// under `retiredNamespace`, and is never taken for a call about an unknown user.
+    /// The user IDs of the run stay known. A late call of the backend about one of these users is
+    /// listed in the journal under `retiredNamespace`. So it is never taken for a call about an
+    /// unknown user.
     package func retire(_ namespace: String) {
         release(namespace)
         state.withLock { state in
@@ -144,21 +158,24 @@ package final class FakeWorld: Sendable {
         }
     }
 
-    /// The namespace of calls that name users of retired runs; no run has this name.
+    /// The namespace under which the journal lists late calls about users of runs that were
+    /// removed.
+    ///
+    /// No run uses this name.
     package static let retiredNamespace = "(retired)"
 
     // MARK: Snapshots
 
-    /// Keeps a copy of a namespace under a name.
+    /// Saves a copy of the data of a namespace under a name.
     package func snapshot(_ namespace: String, as name: String) {
         state.withLock { $0.snapshots[name] = $0.spaces[namespace] }
     }
 
     package var snapshots: [String] { state.withLock { $0.snapshots.keys.sorted() } }
 
-    /// Puts a copy back, or into another namespace.
+    /// Restores the data of a namespace from a snapshot, even from one of another namespace.
     ///
-    /// - Returns: Whether there is a snapshot of that name.
+    /// - Returns: Whether a snapshot with that name exists.
     package func restore(_ name: String, into namespace: String) -> Bool {
         let isKnown = state.withLock { state in
             guard let copy = state.snapshots[name] else { return false }
@@ -171,7 +188,7 @@ package final class FakeWorld: Sendable {
 
     // MARK: Runs
 
-    /// Makes a run known: its ids and its virtual time.
+    /// Creates the namespace of a run with its user IDs and its virtual time.
     package func open(_ namespace: String, ids: [String], at now: Instant) {
         know(ids, namespace: namespace)
         setClock(of: namespace, to: now)
@@ -188,7 +205,9 @@ package final class FakeWorld: Sendable {
         }
     }
 
-    /// Lets what a RevenueCat event reports happen in a run's model; the ids it names are the run's.
+    /// Applies a RevenueCat event to the fake RevenueCat in the namespace of a run.
+    ///
+    /// The user IDs in the event are assigned to this namespace.
     package func apply(_ event: JSONValue, namespace: String) {
         let body = event["event"]
         var ids = ["app_user_id", "original_app_user_id"].compactMap { body?[$0]?.string }
@@ -203,9 +222,10 @@ package final class FakeWorld: Sendable {
         state.withLock { $0.spaces[namespace]?.plans[plan.provider] = plan }
     }
 
-    /// A run is over: its providers work again, but for what they refuse for good.
+    /// Ends the planned faults of the fakes in a run, except refusals that are meant to be
+    /// permanent.
     ///
-    /// Whoever tries that once more, as O-04 allows, is refused once more.
+    /// A backend that retries a permanently refused call, as clause O-04 allows, is refused again.
     package func settle(namespace: String) {
         state.withLock { state in
             let plans = state.spaces[namespace]?.plans ?? [:]
@@ -214,17 +234,20 @@ package final class FakeWorld: Sendable {
         release(namespace)
     }
 
-    /// Lets a namespace's providers work again; calls that are held stay held until `release`.
+    /// Ends all planned faults of the fakes in a namespace.
+    ///
+    /// Calls that wait without a response keep waiting until `release`.
     package func heal(namespace: String) {
         state.withLock { $0.spaces[namespace]?.plans = [:] }
     }
 
     // MARK: Calls without a response
 
-    /// Waits until a namespace's providers work again, for a call that its plan never responds to.
+    /// Waits until `release` ends the calls of a namespace that get no response because of a
+    /// planned fault.
     ///
-    /// The connection is cut then, so that the backend retries while its users are still known. A
-    /// cancellation ends the wait.
+    /// The caller of this function then resets the connection, so that the backend retries while
+    /// the users of the run still exist. Cancellation also ends the wait.
     func untilReleased(_ namespace: String) async {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let number = held.withLock { $0.add(continuation, to: namespace) }
@@ -234,12 +257,13 @@ package final class FakeWorld: Sendable {
         for await _ in stream {}
     }
 
-    /// Whether any call waits for the end of that run.
+    /// Returns whether any call in a namespace waits without a response because of a planned fault.
     package func isHolding(_ namespace: String) -> Bool {
         held.withLock { $0.isHolding(namespace) }
     }
 
-    /// Cuts the connection of every call that the namespace's plan left without a response.
+    /// Resets the connection of every call in a namespace that waits without a response because of
+    /// a planned fault.
     package func release(_ namespace: String) {
         for continuation in held.withLock({ $0.take(namespace) }) { continuation.finish() }
     }
@@ -256,10 +280,11 @@ package final class FakeWorld: Sendable {
         }
     }
 
-    /// Changes a namespace's state and carries out what follows from the change; nil when there is
-    /// no such namespace.
+    /// Changes the data of a namespace and carries out the consequences, such as new webhook
+    /// deliveries; returns nil when the namespace does not exist.
     ///
-    /// Whoever waits for something to become due is told, unless `notifies` is false.
+    /// Unless `notifies` is false, the webhook dispatcher is notified, because a delivery may have
+    /// become due.
     @discardableResult
     package func edit<Result: Sendable>(
         _ namespace: String,
@@ -280,7 +305,8 @@ package final class FakeWorld: Sendable {
         return result
     }
 
-    /// Takes what is due on a namespace's clock; nobody else gets it then.
+    /// Removes and returns the webhook deliveries that are due on the clock of a namespace, so that
+    /// no other caller gets them.
     package func takeDue(_ namespace: String) -> [WebhookDelivery] {
         let wall = wallClock()
         return state.withLock { state in
@@ -291,7 +317,7 @@ package final class FakeWorld: Sendable {
 
     private func changed() { onChange.withLock { $0 }.action() }
 
-    /// A call between two fakes stands in the journal like any other.
+    /// Writes a call between two fakes to the journal.
     private func write(_ call: Services.InternalCall, _ namespace: String) {
         let sequence = journal.begin(
             Exchange(
@@ -308,9 +334,9 @@ package final class FakeWorld: Sendable {
 
     // MARK: Requests
 
-    /// Answers one request as the named provider.
+    /// Returns the response of a fake provider to a request.
     ///
-    /// A run's calls are answered in real time, as the backend's own clock is real.
+    /// In a run the fakes use real time, because the backend does too.
     func respond(
         _ party: Exchange.Party,
         to request: HTTPMessage.Request,
@@ -327,13 +353,14 @@ package final class FakeWorld: Sendable {
             let found = candidates.isEmpty ? nil : state.ids.owner(among: candidates)
             let namespace = wanted.flatMap { state.spaces[$0] == nil ? nil : $0 } ?? found ?? ""
             let isOfRetiredRun = namespace.isEmpty && state.ids.isRetired(candidates)
-            // Taken out and put back, so that the state is changed in place and not copied.
+            // The services are removed and inserted again, so that they are changed in place
+            // without a copy.
             guard var services = state.spaces.removeValue(forKey: namespace) else {
                 return Reply(HTTPMessage.Response(404), .inferred, of: party.description)
             }
             defer { state.spaces[namespace] = services }
             let now = services.clock.now(at: wall)
-            // What an app in this process sends is not a page of another origin.
+            // A call of an app in this process does not come from a web page.
             let refusal =
                 isFromNetwork ? services.refusalOfForeignPage(party, request) : nil
             var reply = refusal ?? services.respond(party, to: request, at: now)
@@ -350,13 +377,13 @@ package final class FakeWorld: Sendable {
         return reply
     }
 
-    /// A call of an app that runs in this process, in the journal like any other.
+    /// Makes a call of an app in this process to a fake, and writes the call to the journal.
     ///
     /// - Parameters:
-    ///   - party: The provider that it calls.
-    ///   - request: What it sends.
-    ///   - namespace: The run that it belongs to.
-    /// - Returns: What the fake answers.
+    ///   - party: The provider to call.
+    ///   - request: The request of the app.
+    ///   - namespace: The namespace of the run.
+    /// - Returns: The response of the fake.
     package func call(
         _ party: Exchange.Party,
         _ request: HTTPMessage.Request,
@@ -380,8 +407,8 @@ package final class FakeWorld: Sendable {
         return reply.response
     }
 
-    /// Every text in a request that may be an id: the path's segments, the query, the credential,
-    /// the strings of the body.
+    /// Returns the strings in a request that may be user IDs: path segments, query values, the
+    /// credential, and the strings in the body.
     private static func candidates(_ request: HTTPMessage.Request) -> [String] {
         var found = request.pathSegments ?? []
         found += request.query.map(\.value)
@@ -392,7 +419,7 @@ package final class FakeWorld: Sendable {
 
     // MARK: Saving
 
-    /// Everything but keys and secrets, as JSON that `load` reads.
+    /// Returns the data of all namespaces without keys and secrets, as JSON that `load` can read.
     package func save() throws -> JSONValue {
         let (spaces, ids) = state.withLock { ($0.spaces, $0.ids.namespaces) }
         var saved = JSONObject()
@@ -405,7 +432,7 @@ package final class FakeWorld: Sendable {
         ]
     }
 
-    /// A file that `load` cannot read.
+    /// The reason why the saved state of the fakes cannot be loaded.
     package struct LoadError: Error, Sendable, CustomStringConvertible {
         package let description: String
     }
@@ -416,8 +443,8 @@ package final class FakeWorld: Sendable {
         }
         guard saved["assay"] == 1 else {
             throw LoadError(
-                description: "it was written by another version of assay (format "
-                    + "\(saved["assay"]?.text ?? "unknown"), this one reads format 1)"
+                description: "the state was written by another version of assay (format "
+                    + "\(saved["assay"]?.text ?? "unknown"); this version reads format 1)"
             )
         }
         var spaces: [String: Services] = [:]

@@ -9,59 +9,69 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// The port could not be opened.
+/// The reason why a port could not be opened.
 package struct StartError: Error, Sendable, CustomStringConvertible {
     package let description: String
-    /// Whether somebody else has it.
+    /// Whether another program uses the port.
     package var isTaken = false
 }
 
-/// A server on one port that answers whole requests and hides the library behind it.
+/// An HTTP server on one port, which calls a handler for each complete request.
+///
+/// It hides the HTTP library from the other code of this module.
 final class HTTPHost: Sendable {
-    /// How an answer leaves.
+    /// The response of a handler, and the way in which the response is sent.
     enum Answer: Sendable {
         case whole(HTTPMessage.Response)
-        /// The connection is cut in the middle of the body.
+        /// The head and half of the body are sent, then the connection is reset.
         case half(HTTPMessage.Response)
-        /// The connection is reset; the caller sees no byte.
+        /// The connection is reset without any response.
         case reset
-        /// The connection is held until the caller gives up or the wait ends; then it is reset.
+        /// The connection stays open without a response until the caller closes it, or until the
+        /// wait ends and the connection is reset.
         case held(until: @Sendable () async -> Void)
-        /// Lines as they come.
+        /// The response is a stream of lines; each line is sent when it is available.
         case lines(AsyncStream<String>)
-        /// What takes its time, and leaves the connection's thread to others meanwhile.
+        /// The closure determines the response without blocking the thread of the connection.
         case later(@Sendable () async throws -> Answer)
     }
 
-    /// Called on the connection's thread: what blocks holds up other callers.
+    /// A function that returns the response to a request.
+    ///
+    /// It is called on the thread of the connection, so a function that blocks delays other
+    /// callers.
     typealias Handler = @Sendable (HTTPMessage.Request) -> Answer
 
-    /// The largest body that is read; no real call comes near it.
+    /// The maximum size in bytes of a request body.
+    ///
+    /// No real call to a service has a larger body.
     static let bodyMax = 10 << 20
-    /// A connection on which nothing happens for this long is closed: slow senders, readers that
-    /// never read, and those that only hold a place.
+    /// The time after which an idle connection is closed.
+    ///
+    /// Idle connections are those of slow senders and of clients that never read the response, and
+    /// unused connections.
     static let idleMax: Duration = .seconds(60)
 
     let host: String
     let port: Int
-    /// Takes connections on the port.
+    /// The channel that accepts connections.
     private let listener: any Channel
     private let connections = Connections()
 
-    /// Opens the port; port 0 picks a free one.
+    /// Opens the port of the server; port 0 picks a free one.
     ///
     /// - Parameters:
-    ///   - name: Who is to be reached there, for the error.
-    ///   - host: An address of this machine.
+    ///   - name: The name of the service on the port, for error messages.
+    ///   - host: The local address to listen on.
     ///   - port: The port.
-    ///   - idleMax: How long a connection may do nothing.
-    ///   - now: What answers are dated with; nil leaves them without a date.
-    ///   - options: The options of each accepted connection.
+    ///   - idleMax: The time after which an idle connection is closed.
+    ///   - now: Returns the time for the `Date` header; nil omits the header.
+    ///   - options: The TCP options of each accepted connection.
     ///   - threads: The threads that read requests and call the handler.
-    ///   - report: Receives the fault of a connection that could not be prepared.
-    ///   - shortages: Notes connections that could not be accepted.
-    ///   - handler: Answers a request.
-    /// - Throws: `StartError` when the port cannot be had.
+    ///   - report: Receives the error of a connection that could not be prepared.
+    ///   - shortages: Records the reasons why connections could not be accepted.
+    ///   - handler: Returns the response to a request.
+    /// - Throws: `StartError` when the port cannot be opened.
     init(
         name: String,
         host: String,
@@ -107,12 +117,15 @@ final class HTTPHost: Sendable {
 
     // MARK: Connections
 
-    /// Says when nothing was heard for so long; it stands before everything else.
+    /// Returns a channel handler that fires an event when a connection has received nothing for the
+    /// given time.
+    ///
+    /// It must be the first handler of the pipeline.
     static func idleGuard(_ idleMax: Duration) -> IdleStateHandler {
         IdleStateHandler(readTimeout: .milliseconds(Int64(idleMax.milliseconds)))
     }
 
-    /// Lets a connection that is open, and guarded, speak HTTP with the handler.
+    /// Adds HTTP handling to the pipeline of a connection that already has an idle guard.
     static func addConnection(
         to pipeline: ChannelPipeline.SynchronousOperations,
         now: @escaping @Sendable () -> Instant,
@@ -129,14 +142,16 @@ final class HTTPHost: Sendable {
         try pipeline.addHandler(connection)
     }
 
-    /// Closes the port; calls that are going on are still answered.
+    /// Closes the port.
+    ///
+    /// Calls in progress still get their responses.
     func stop() async {
-        // Whoever opens the port again must not find it taken, however busy the machine is.
+        // Waits for the close, so that the port can be opened again at once even on a busy machine.
         try? await listener.close().get()
         connections.finish()
     }
 
-    /// Closes the port, and waits for its callers, but not for those that are held for ever.
+    /// Closes the port and waits up to two seconds for its connections to end.
     func close() async {
         await stop()
         let connections = connections
@@ -149,11 +164,14 @@ final class HTTPHost: Sendable {
     }
 }
 
-/// The connections of a port that are open.
+/// The open connections of a port.
 private final class Connections: Sendable {
     private struct State {
         var open: [ObjectIdentifier: NIOLoopBound<Connection>] = [:]
-        /// Nobody new is taken, and who is not being answered is let go.
+        /// Whether the port is being closed.
+        ///
+        /// If so, idle connections are closed at once, and other connections after their current
+        /// response.
         var isFinishing = false
         var waiting: [AsyncStream<Never>.Continuation] = []
     }
@@ -190,7 +208,7 @@ private final class Connections: Sendable {
         }
     }
 
-    /// Until the last is closed.
+    /// Waits until the last connection of the port is closed.
     func wait() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let isEmpty = state.withLock { state in
@@ -201,39 +219,42 @@ private final class Connections: Sendable {
     }
 }
 
-/// One caller: reads each request whole, asks the handler, and carries out the manner of its answer.
+/// The connection of one caller: reads complete requests, calls the handler, and sends the
+/// responses.
 ///
-/// All of it happens on the connection's event loop.
+/// All of its code runs on the connection's event loop.
 private final class Connection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// More than this of a body that nobody wants is not listened to.
+    /// The maximum number of bytes of an oversized body that are read and discarded before the
+    /// connection is closed.
     private static let unwantedMax = 64 << 20
-    /// A body up to this length leaves together with the end of its answer.
+    /// The maximum length in bytes of a body that is flushed together with the end of its response.
     private static let pieceMax = 16 << 10
 
     private let handler: HTTPHost.Handler
     private let now: (@Sendable () -> Instant)?
     private var context: ChannelHandlerContext?
-    /// The request that is being read or answered.
+    /// The head of the request that is being read or answered.
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
     private var unwanted = 0
-    /// The request is there, and its answer has not left.
+    /// Whether a request is complete but its response has not been sent.
     private var isAnswering = false
-    /// Its answer is written and waits for a caller that does not read.
+    /// Whether the response is written but the caller has not read it.
     private var isUnread = false
-    /// By plan it is never answered.
+    /// Whether the request gets no response, because of a planned fault.
     private var isHeld = false
-    /// No request is taken after this one.
+    /// Whether the connection accepts no request after the current one.
     private var isLast = false
-    /// The last answer is written.
+    /// Whether the last response of the connection has been written.
     private var isOver = false
     private var lines: Task<Void, Never>?
-    /// The number of the line that has not left; nil: none waits.
+    /// The number of the line of a streamed response that waits to be sent; nil when none is
+    /// waiting.
     private var waitingLine: Int?
-    /// The line that waited when the connection was last found idle.
+    /// The number of the line that was waiting to be sent when the connection was last idle.
     private var lastWaitingLine: Int?
     private var dated: (seconds: Int64, text: String)?
 
@@ -249,7 +270,7 @@ private final class Connection: ChannelInboundHandler {
     // MARK: Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What was sent behind the last request is not heard.
+        // Requests after the last one are ignored.
         if isOver { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
@@ -276,7 +297,7 @@ private final class Connection: ChannelInboundHandler {
             }
             let message = HTTPMessage.Request(
                 head.method.rawValue,
-                // A caller may take us for a proxy.
+                // A caller may use the fake as a proxy and send an absolute URL.
                 HTTPMessage.Request.target(of: head.uri),
                 fields: head.headers.map { HTTPMessage.Field($0.name, $0.value) },
                 body: Array(body.readableBytesView)
@@ -293,13 +314,13 @@ private final class Connection: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
-        // A reader that took no line since the last look is cut off.
+        // A reader that received no line since the last idle event is disconnected.
         case is IdleStateHandler.IdleStateEvent where lines != nil:
             if let waiting = waitingLine, waiting == lastWaitingLine {
                 context.close(promise: nil)
             }
             lastWaitingLine = waitingLine
-        // Who is being answered, or held by plan, is not idle.
+        // A connection that waits for its response, or is held by a planned fault, is not idle.
         case is IdleStateHandler.IdleStateEvent where !isAnswering || isUnread:
             context.close(promise: nil)
         case ChannelEvent.inputClosed:
@@ -318,13 +339,14 @@ private final class Connection: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// Takes no request after the one that is being answered.
+    /// Closes the connection after the response to the current request, or at once when there is
+    /// none.
     func finish() {
         isLast = true
         if !isAnswering { context?.close(promise: nil) }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     private func carryOut(_ answer: HTTPHost.Answer) {
         guard let context else { return }
@@ -373,8 +395,8 @@ private final class Connection: ChannelInboundHandler {
             write(.body(.byteBuffer(ByteBuffer(bytes: response.body))))
             if response.body.count > Self.pieceMax { context?.flush() }
         }
-        // The next request waits until this answer has left, or one that never reads would have us
-        // keep all answers.
+        // The next request waits until this response is sent. Otherwise a caller that never reads
+        // would fill the memory with responses.
         isUnread = context?.channel.isWritable == false
         if isUnread { context?.flush() } else { end() }
     }
@@ -387,7 +409,7 @@ private final class Connection: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The answer is complete: the next request, or the end.
+    /// Ends the response and waits for the next request, or closes the connection.
     private func end() {
         guard let context else { return }
         let isLast = isLast || self.head?.isKeepAlive == false
@@ -404,7 +426,7 @@ private final class Connection: ChannelInboundHandler {
     private func head(of response: HTTPMessage.Response) -> HTTPResponseHead {
         var headers = HTTPHeaders()
         headers.reserveCapacity(response.fields.count + 3)
-        // What is no header would end this answer and begin another.
+        // An invalid header could end this response and start another one.
         for field in response.fields where field.isWellFormed {
             headers.add(name: field.name, value: field.value)
         }
@@ -421,7 +443,7 @@ private final class Connection: ChannelInboundHandler {
         )
     }
 
-    /// What an answer is dated with; it is written once a second.
+    /// Returns the value of the `Date` header, which is formatted only once per second.
     private func date() -> String? {
         guard let now else { return nil }
         let seconds = now().seconds
@@ -431,7 +453,7 @@ private final class Connection: ChannelInboundHandler {
         return dated?.text
     }
 
-    /// Lines as they come, each when the one before has left.
+    /// Sends a stream of lines, each when it is available and the previous line has been sent.
     private func pass(_ lines: AsyncStream<String>, _ context: ChannelHandlerContext) {
         let type = HTTPMessage.Field("content-type", "application/x-ndjson")
         write(.head(head(of: HTTPMessage.Response(200, fields: [type]))))
@@ -446,7 +468,7 @@ private final class Connection: ChannelInboundHandler {
                     .byteBuffer(ByteBuffer(string: line + "\n"))
                 )
                 bound.eventLoop.execute { [number] in bound.value.waitingLine = number }
-                // The caller has gone when it fails.
+                // The write fails when the caller has disconnected.
                 guard (try? await channel.writeAndFlush(part)) != nil else { return }
                 bound.eventLoop.execute { bound.value.waitingLine = nil }
             }
@@ -454,11 +476,14 @@ private final class Connection: ChannelInboundHandler {
         }
     }
 
-    /// Linger 0 turns the close into a reset, which no client takes for an empty answer.
+    /// Resets the connection.
+    ///
+    /// With a linger time of 0, closing the socket sends a reset, which no client takes for an
+    /// empty response.
     private func reset() {
         guard let context else { return }
-        // Closed from below everything else: TLS would take its leave first, and a client would
-        // take that for an end as meant.
+        // The connection is closed below all other handlers. TLS would otherwise send a close
+        // alert, which a client takes for a regular end.
         let outermost = try? context.pipeline.syncOperations.context(
             handlerType: IdleStateHandler.self
         )
@@ -471,12 +496,12 @@ private final class Connection: ChannelInboundHandler {
 }
 
 extension IOError {
-    /// Whether somebody else has the port.
+    /// Whether the error means that another program uses the port.
     var isAddressTaken: Bool { errnoCode == EADDRINUSE }
 }
 
 extension HTTPMessage.Field {
-    /// Whether it can stand in a head as one line (RFC 9110, section 5).
+    /// Whether the field can be sent as one header line (RFC 9110, section 5).
     fileprivate var isWellFormed: Bool {
         !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ":") }
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }

@@ -1,9 +1,10 @@
 package import Conformance
 internal import Providers
 
-/// An exchange as the control API shows it, with everything secret replaced.
+/// Converts an exchange in the journal to the JSON of the control API, with every secret replaced.
 package enum JournalLine {
-    /// What stands in for a secret here is `Secret.description`.
+    /// Returns the redaction rules for the journal, which replace each secret with its
+    /// `Secret.description`.
     package static func redaction(_ declared: SecretDeclaration) -> Redaction {
         Redaction(
             known: KnownSecrets(declared.values) { "‹secret:\($0)›" },
@@ -12,8 +13,10 @@ package enum JournalLine {
         )
     }
 
-    /// What a provider calls its secrets is secret in its own messages; elsewhere the same name may
-    /// be harmless.
+    /// Converts exchanges to JSON with the redaction rules of their provider.
+    ///
+    /// A name that one provider uses for secrets may be harmless in the exchanges of another
+    /// provider.
     struct ByProvider {
         private let standard: Redaction
         private let own: [Exchange.Party: Redaction]
@@ -50,13 +53,13 @@ package enum JournalLine {
         ]
         if let phone = clean.phone { line["phone"] = .string(phone.name) }
         switch clean.outcome {
-        case .answered(let response): line["answer"] = answer(response)
+        case .answered(let response): line["response"] = answer(response)
         case .answerLost(let response):
-            line["answer"] = response.map(answer) ?? .null
-            line["failure"] = "the answer was lost by plan"
+            line["response"] = response.map(answer) ?? .null
+            line["failure"] = "the response was lost (planned fault)"
         case .failed(_, let text): line["failure"] = .string(text)
         case .pending: line["pending"] = true
-        case .requestCut: line["failure"] = "the request was cut by plan"
+        case .requestCut: line["failure"] = "the request was truncated (planned fault)"
         }
         line["effects"] = .array(
             clean.effects.map { effect in
@@ -98,7 +101,8 @@ package enum JournalLine {
         )
     }
 
-    /// JSON stays JSON, text stays text, other bytes are base64.
+    /// Returns a body as a JSON value: JSON unchanged, UTF-8 text as a string, and other bytes in
+    /// base64.
     private static func body(_ bytes: [UInt8]) -> JSONValue {
         guard !bytes.isEmpty else { return .null }
         if let value = try? JSONValue(

@@ -1,11 +1,12 @@
 package import Conformance
 internal import Synchronization
 
-/// Takes part in whatever is written to a journal, in the writer's own time.
+/// Receives everything that is written to a journal, synchronously, as part of the write.
 package protocol JournalTap: Sendable {
-    /// Called before the request goes on its way.
+    /// Called when a request is written to the journal, before the request is forwarded.
     func began(_ exchange: Exchange)
-    /// Called when a request has been sent that was on its way before all of it was known.
+    /// Called when the body of a request is complete, if the request was written to the journal
+    /// without it.
     func sent(_ sequence: Int, _ fields: [HTTPMessage.Field], _ body: [UInt8])
     func completed(
         _ sequence: Int,
@@ -14,16 +15,16 @@ package protocol JournalTap: Sendable {
         namespace: String?,
         at microseconds: Int64
     )
-    /// Called for each message on a WebSocket that an exchange became.
+    /// Called for each message on a WebSocket, after the exchange that opened the WebSocket.
     func said(_ message: SocketMessage, at microseconds: Int64)
 }
 
-/// A message on a WebSocket, when all of it has passed.
+/// A complete message on a WebSocket.
 package struct SocketMessage: Hashable, Sendable {
-    /// The exchange that became the WebSocket.
+    /// The number of the exchange that opened the WebSocket.
     package let sequence: Int
     package let from: Exchange.Party
-    /// What is said of the body, such as that it was too long to be kept.
+    /// Internal headers that describe the body, for example that it was too long to keep.
     package let fields: [HTTPMessage.Field]
     package let body: [UInt8]
     package let isText: Bool
@@ -43,24 +44,25 @@ package struct SocketMessage: Hashable, Sendable {
     }
 }
 
-/// The journal while a run is going on: many writers, one order.
+/// The journal of the current process, which keeps the HTTP exchanges of many threads in one order.
 ///
-/// Real times count from the moment the journal is made.
+/// Real times in the journal are measured from its creation.
 package final class LiveJournal: Sendable {
     private struct Followers {
         var next = 0
-        /// The server stops; no stream ends for another reason then.
+        /// Whether the server is stopping, which ends the streams of all followers.
         var isEnding = false
         var streams: [Int: AsyncStream<Int>.Continuation] = [:]
     }
 
-    /// How many entries a follower may lag behind before its stream ends.
+    /// The number of entries that a follower, a client that streams the journal, may lag behind
+    /// before its stream ends.
     private static let lagMax = 65_536
 
-    /// How many notes are kept.
+    /// The maximum number of notes about errors of Assay.
     private static let notesMax = 100
 
-    /// Faults of Assay itself that no exchange shows.
+    /// Errors of Assay itself, which no exchange shows.
     private struct Notes {
         var texts: [String] = []
         var droppedCount = 0
@@ -74,22 +76,25 @@ package final class LiveJournal: Sendable {
     private let tap = Locked<(any JournalTap)?>(nil)
     private let hasTap = Atomic<Bool>(false)
 
+    /// Creates an empty journal.
+    ///
     /// - Parameters:
-    ///   - bytesMax: The bound, in bytes.
-    ///   - time: Tells the time since any fixed moment; nil is this machine's.
+    ///   - bytesMax: The maximum size of the journal, in bytes.
+    ///   - time: Returns the time since any fixed moment; nil uses the clock of this machine.
     package init(bytesMax: Int, time: (@Sendable () -> Duration)? = nil) {
         storage = Locked(Journal(bytesMax: bytesMax))
         let origin = ContinuousClock.now
         self.time = time ?? { ContinuousClock.now - origin }
     }
 
-    /// Microseconds since the journal was made.
+    /// The time in microseconds since the journal was created.
     package var elapsed: Int64 {
         let components = time().components
         return components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
     }
 
-    /// Writes an invocation, before the act, and returns its number.
+    /// Writes a request to the journal before the request is sent, and returns the number of the
+    /// exchange.
     package func begin(_ exchange: Exchange) -> Int {
         var exchange = exchange
         exchange.invoked = elapsed
@@ -102,7 +107,7 @@ package final class LiveJournal: Sendable {
         return sequence
     }
 
-    /// From now on, everything that is written is told to the tap as well, before the act.
+    /// Passes everything that is written to the journal from now on to a tap too.
     package func tap(_ tap: any JournalTap) {
         self.tap.withLock { $0 = tap }
         hasTap.store(true, ordering: .releasing)
@@ -113,13 +118,16 @@ package final class LiveJournal: Sendable {
         return tap.withLock { $0 }
     }
 
-    /// Writes what was sent in full, of a request whose invocation was written before.
+    /// Writes the complete body of a request that was written to the journal before its body was
+    /// complete.
     package func sent(_ sequence: Int, _ fields: [HTTPMessage.Field], _ body: [UInt8]) {
         storage.withLock { $0.sent(sequence, fields, body) }
         tapped?.sent(sequence, fields, body)
     }
 
-    /// Tells a message on a WebSocket; it is for the tap alone, as nothing is judged by it.
+    /// Passes a message on a WebSocket to the tap.
+    ///
+    /// The journal does not keep the message, because no rule checks messages on WebSockets.
     package func said(_ message: SocketMessage) { tapped?.said(message, at: elapsed) }
 
     package func complete(
@@ -136,7 +144,7 @@ package final class LiveJournal: Sendable {
         tell(sequence)
     }
 
-    /// Writes an exchange that is over already: invocation and completion in one stroke.
+    /// Writes the request and the response of an exchange that has already ended.
     package func write(_ exchange: Exchange, invoked: Int64) {
         var exchange = exchange
         exchange.invoked = invoked
@@ -158,12 +166,13 @@ package final class LiveJournal: Sendable {
     }
 
     private func tell(_ sequence: Int) {
-        // Almost always nobody follows; that is known without a lock.
+        // There is almost never a follower, and this check needs no lock.
         guard followerCount.load(ordering: .relaxed) > 0 else { return }
         let late = followers.withLock { followers in
             var late: [AsyncStream<Int>.Continuation] = []
             for stream in followers.streams.values {
-                // A follower that missed a number would show an incomplete journal.
+                // A follower that missed an entry would show an incomplete journal, so its stream
+                // ends.
                 if case .dropped = stream.yield(sequence) { late.append(stream) }
             }
             return late
@@ -171,8 +180,9 @@ package final class LiveJournal: Sendable {
         for stream in late { stream.finish() }
     }
 
-    /// Notes a fault of Assay itself that no exchange shows; a note that is there already is not
-    /// repeated.
+    /// Records an error of Assay itself, which no exchange shows.
+    ///
+    /// An identical note is not repeated.
     package func note(_ text: String) {
         kept.withLock { notes in
             guard !notes.texts.contains(text) else { return }
@@ -181,7 +191,7 @@ package final class LiveJournal: Sendable {
         }
     }
 
-    /// The faults of Assay itself that were noted, in order.
+    /// The recorded errors of Assay itself, in order.
     package var notes: [String] {
         kept.withLock { notes in
             notes.droppedCount == 0
@@ -193,12 +203,12 @@ package final class LiveJournal: Sendable {
         storage.withLock { body($0) }
     }
 
-    /// Whether the streams of followers end because the server stops.
+    /// Whether the streams of all followers of the journal end because the server is stopping.
     package var isEnding: Bool { followers.withLock { $0.isEnding } }
 
-    /// The numbers of entries as they are completed, from now on.
+    /// Returns a stream of the numbers of the journal entries that are completed from now on.
     ///
-    /// The stream of a follower that lags more than 65,536 entries behind ends.
+    /// The stream ends when its follower lags more than 65,536 entries behind.
     package func follow() -> AsyncStream<Int> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int.self,
@@ -217,7 +227,7 @@ package final class LiveJournal: Sendable {
         return stream
     }
 
-    /// Ends every follower's stream, so that a server can stop.
+    /// Ends the stream of every follower of the journal, so that a server can stop.
     package func endFollowing() {
         let streams = followers.withLock { followers in
             followers.isEnding = true

@@ -3,7 +3,7 @@ internal import NIOConcurrencyHelpers
 /// A value behind a lock that the thread sanitizer understands.
 ///
 /// The standard library's mutex is a bare futex on Linux, and the sanitizer reports races behind it
-/// that do not exist; this one is a pthread mutex.
+/// that do not exist. This lock is a pthread mutex.
 package final class Locked<Value: Sendable>: Sendable {
     private let box: NIOLockedValueBox<Value>
 

@@ -1,28 +1,33 @@
-/// Which ids belong to which namespace: an id to one of them.
+/// The user IDs of all namespaces.
+///
+/// A user ID belongs to at most one namespace.
 struct NamespaceIDs: Sendable {
-    /// By id.
+    /// The name of the namespace for each user ID.
     private(set) var namespaces: [String: String] = [:]
     private var idsByNamespace: [String: Set<String>] = [:]
-    /// Hashes of the IDs whose run is over: 16 bytes for each ID, so that a long campaign can keep
-    /// all of them.
+    /// The hashes of the user IDs of runs that have ended.
+    ///
+    /// The set uses 16 bytes for each user ID, so that a long campaign can keep all of them.
     private var retired: Set<Int> = []
 
     init() {}
 
-    /// - Parameter namespaces: By id.
+    /// Creates the assignment of user IDs to namespaces from a saved assignment.
+    ///
+    /// - Parameter namespaces: The name of the namespace for each user ID.
     init(_ namespaces: [String: String]) {
         for (id, namespace) in namespaces { give(id, to: namespace) }
     }
 
-    /// The namespace of the first of them that belongs to one.
+    /// Returns the namespace of the first string that is a user ID of a namespace.
     func owner(among candidates: [String]) -> String? {
         candidates.lazy.compactMap { namespaces[$0] }.first
     }
 
-    /// In order.
+    /// Returns the user IDs of a namespace, sorted.
     func ids(of namespace: String) -> [String] { idsByNamespace[namespace]?.sorted() ?? [] }
 
-    /// Makes it the namespace's, and nobody else's.
+    /// Assigns a user ID to a namespace, and removes it from any other namespace.
     mutating func give(_ id: String, to namespace: String) {
         if let old = namespaces.updateValue(namespace, forKey: id), old != namespace {
             idsByNamespace[old]?.remove(id)
@@ -34,13 +39,13 @@ struct NamespaceIDs: Sendable {
         for id in idsByNamespace.removeValue(forKey: namespace) ?? [] { namespaces[id] = nil }
     }
 
-    /// Forgets a namespace, and remembers that its IDs have belonged to a run.
+    /// Removes a namespace, and remembers that its user IDs belonged to a run that has ended.
     mutating func retire(_ namespace: String) {
         for id in ids(of: namespace) { retired.insert(id.hashValue) }
         forget(namespace)
     }
 
-    /// Whether one of them belonged to a run that is over.
+    /// Returns whether any of the strings is a user ID of a run that has ended.
     func isRetired(_ candidates: [String]) -> Bool {
         !retired.isEmpty && candidates.contains { retired.contains($0.hashValue) }
     }

@@ -7,9 +7,11 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A resource of this machine that Assay itself ran out of: never a fault of the backend.
+/// Detects that Assay ran out of a resource of this machine, which is never the fault of the
+/// backend.
 package enum Shortage {
-    /// The resource that a call lacked, such as "out of file descriptors".
+    /// Returns the shortage of a resource that made an operation fail, such as "out of file
+    /// descriptors".
     ///
     /// - Parameter error: An error of a socket or of a connection attempt.
     /// - Returns: Nil for an error with another cause.
@@ -23,7 +25,8 @@ package enum Shortage {
         }
     }
 
-    /// The resource that a system call lacked, by its error number; nil for other errors.
+    /// Returns the shortage of a resource that an error number of a system call means; nil for
+    /// other errors.
     package static func reason(code: Int32) -> String? {
         switch code {
         case EMFILE: "out of file descriptors"
@@ -37,7 +40,7 @@ package enum Shortage {
     }
 }
 
-/// The shortages of a run, in their order.
+/// The shortages of resources during a run, in order.
 package final class Shortages: Sendable {
     private let reasons = Locked<[String]>([])
     private static let countMax = 10_000
@@ -53,13 +56,13 @@ package final class Shortages: Sendable {
         }
     }
 
-    /// The first shortage after that many; nil without one.
+    /// Returns the shortage that followed the first `count` shortages; nil when there is none.
     package func first(after count: Int) -> String? {
         reasons.withLock { $0.dropFirst(count).first }
     }
 }
 
-/// Notes connections that a port could not accept because a resource of ours was used up.
+/// Records the shortages because of which a port could not accept connections.
 final class AcceptErrors: ChannelInboundHandler, Sendable {
     typealias InboundIn = Channel
 

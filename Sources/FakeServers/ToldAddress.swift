@@ -1,7 +1,9 @@
-/// What people and programs are told of a port that is listened on.
+/// Formats the URL of a port that Assay listens on.
 package enum ToldAddress {
-    /// An address at which it can be called: whoever listens on all of a machine's is told as loopback,
-    /// for nobody can call `0.0.0.0`.
+    /// Returns a URL at which a port can be called.
+    ///
+    /// A port that listens on all addresses gets the loopback address, because `0.0.0.0` cannot be
+    /// called.
     package static func url(host: String, port: Int) -> String {
         let callable =
             switch host {

@@ -1,14 +1,20 @@
 package import Conformance
 
-/// An app with accounts, as a value: anonymous use, email and Google sign-in, purchases, restore,
-/// logout, forgotten passwords and deletion, with Firebase and RevenueCat as their SDKs call them.
+/// A scripted app with user accounts, as a value.
 ///
-/// One canonical id per signed-in person: the Firebase uid is the RevenueCat app user id (clause
-/// catalogue, section A). The calls are those of the Firebase fact sheet, section 12, and of the
-/// RevenueCat fact sheet, section 5.2. An act is a list of calls; each follows from the answer to
-/// the one before.
+/// It supports anonymous use, email and Google sign-in, purchases, restore, logout, forgotten
+/// passwords and account deletion.
+///
+/// The app sends the same requests to Firebase and RevenueCat as their SDKs.
+///
+/// A signed-in user has one ID: the Firebase uid is also the RevenueCat App User ID (clause
+/// catalogue, section A). The requests are those of the Firebase fact sheet, section 12, and of the
+/// RevenueCat fact sheet, section 5.2. A user action is a list of calls; each call depends on the
+/// response to the previous one.
 package struct AccountApp: Sendable {
-    /// What the app decides, each a value that holds the right one.
+    /// The decisions of the app, such as the user ID after a login.
+    ///
+    /// Each default is the correct decision.
     struct Policy: Sendable {
         var refused: @Sendable (inout AccountApp, Stage) -> Void = { $0.refused($1) }
         var person: @Sendable (AccountApp, Stage, _ localID: String?) -> String? = {
@@ -17,7 +23,7 @@ package struct AccountApp: Sendable {
         var forget: @Sendable (inout AccountApp) -> Void = { $0.forget() }
     }
 
-    /// What a person does.
+    /// A user action in the app, such as a sign-in or a purchase.
     package struct Act: Hashable, Sendable {
         package var name: AppAction.Name
         package var email = ""
@@ -31,21 +37,24 @@ package struct AccountApp: Sendable {
 
     package enum Call: Hashable, Sendable {
         case firebase(HTTPMessage.Request)
-        /// Codes that Firebase would have sent by mail.
+        /// Reads the codes that Firebase would have sent by email, from the fake Firebase.
         case mail(HTTPMessage.Request)
         case revenueCat(HTTPMessage.Request)
-        /// A route of the backend's own, and what its templates stand for; the token goes along.
+        /// A call to a route of the tested backend, with the values for the route's templates and
+        /// the Firebase ID token to send.
         case backend(route: String, values: [String: String], token: String?)
     }
 
-    /// One call of an act, or what leads to it.
+    /// One step of a user action: a call, or the preparation of a call.
     enum Stage: Hashable {
         case anonymousSession, configure, register, link, password, wrongPassword, lookup, identify
         case google, googleAgain, buy, restore, sendCode, readMail, reset, refresh
         case deleteAtBackend, deleteAtFirebase
     }
 
-    /// The receipts of the phone's store account, oldest first; they outlive the app.
+    /// The receipts of the phone's store account, oldest first.
+    ///
+    /// The receipts remain when the app is deleted.
     package private(set) var receipts: [Receipt]
 
     package struct Receipt: Hashable, Sendable {
@@ -55,9 +64,9 @@ package struct AccountApp: Sendable {
 
     /// The App User ID that RevenueCat's SDK uses.
     package private(set) var revenueCatID = ""
-    /// The Firebase uid of who is signed in with an account.
+    /// The Firebase uid of the user who is signed in with an account.
     package internal(set) var uid: String?
-    /// Why the last act ended early.
+    /// The reason why the last user action ended early; nil when it was completed.
     package private(set) var failure: String?
     private var idToken: String?
     private var refreshToken: String?
@@ -69,11 +78,14 @@ package struct AccountApp: Sendable {
     let seed: String
     private let policy: Policy
 
+    /// Creates an app that makes the given decisions.
+    ///
     /// - Parameters:
-    ///   - installID: The install id of the phone.
-    ///   - receipts: What its store account has bought already.
-    ///   - seed: What anonymous ids and receipts are made of; another for each installation.
-    ///   - policy: What it decides.
+    ///   - installID: The install ID of the phone.
+    ///   - receipts: The receipts of earlier purchases of the phone's store account.
+    ///   - seed: The seed of random anonymous IDs and receipts. Each installation needs a different
+    ///     seed.
+    ///   - policy: The decisions of the app.
     init(installID: String, receipts: [Receipt], seed: String, policy: Policy) {
         self.installID = installID
         self.receipts = receipts
@@ -81,7 +93,7 @@ package struct AccountApp: Sendable {
         self.policy = policy
     }
 
-    // MARK: Acts
+    // MARK: Actions
 
     private static func stages(of name: AppAction.Name) -> [Stage] {
         switch name {
@@ -106,9 +118,9 @@ package struct AccountApp: Sendable {
         }
     }
 
-    /// Begins an act.
+    /// Starts a user action.
     ///
-    /// - Returns: The first call; nil when there is nothing to do.
+    /// - Returns: The first call of the action; nil when the action needs no call.
     package mutating func begin(_ act: Act) -> Call? {
         self.act = act
         failure = nil
@@ -117,10 +129,10 @@ package struct AccountApp: Sendable {
         return next()
     }
 
-    /// Goes on with the answer to the last call.
+    /// Continues the current user action after its last call.
     ///
-    /// - Parameter answer: What came back; nil: nothing did.
-    /// - Returns: The next call; nil when the act is over.
+    /// - Parameter answer: The response to the last call; nil when no response arrived.
+    /// - Returns: The next call; nil when the action is over.
     package mutating func take(_ answer: HTTPMessage.Response?) -> Call? {
         guard let stage = stages.first else { return nil }
         stages.removeFirst()
@@ -130,16 +142,17 @@ package struct AccountApp: Sendable {
         return next()
     }
 
-    /// A provider that refuses ends the act, and nothing has changed.
+    /// Ends the user action after a refused call, without any change of the user.
     private mutating func fail(_ stage: Stage, _ body: JSONValue) {
         switch stage {
-        // The old password has to stop.
+        // After a password reset, the old password must be refused.
         case .wrongPassword: return
-        // The person has an account already: sign in instead of linking.
+        // The Google account already belongs to a Firebase user, so the app signs in instead of
+        // linking the account.
         case .google: stages.insert(.googleAgain, at: 0)
-        // The backend is told again at the next act.
+        // The next user action calls the backend again.
         case .register, .deleteAtBackend: return
-        // The backend has deleted the Firebase user itself, as it may; the SDK signs out
+        // The backend may delete the Firebase user itself. The SDK then signs the user out
         // (Firebase fact sheet, section 5.1: `auth/user-token-expired`).
         case .deleteAtFirebase where Self.isGone(body): signOut()
         default:
@@ -148,7 +161,9 @@ package struct AccountApp: Sendable {
         }
     }
 
-    /// Nothing follows from it: whoever was there is still there.
+    /// Ends the user action after a refused call.
+    ///
+    /// The current user stays the same.
     mutating func refused(_ stage: Stage) { stages = [] }
 
     private mutating func learn(_ stage: Stage, _ body: JSONValue) {
@@ -157,7 +172,7 @@ package struct AccountApp: Sendable {
         case .link, .password, .google, .googleAgain:
             keepSession(body)
             uid = policy.person(self, stage, body["localId"]?.string)
-        case .wrongPassword: failure = "the old password still works"
+        case .wrongPassword: failure = "the old password still works after the password reset"
         case .identify: revenueCatID = uid ?? revenueCatID
         case .readMail:
             code =
@@ -170,7 +185,8 @@ package struct AccountApp: Sendable {
         }
     }
 
-    /// Firebase's uid is the person, however they signed in and whatever their password is.
+    /// Returns the ID of the user, which is the Firebase uid for every sign-in method and password
+    ///
     func person(_ stage: Stage, _ localID: String?) -> String? { localID }
 
     private static func isGone(_ body: JSONValue) -> Bool {
@@ -210,7 +226,7 @@ package struct AccountApp: Sendable {
                 ],
                 token: idToken
             )
-        // An anonymous session becomes an account and keeps its uid.
+        // The anonymous Firebase user becomes a user with an account and keeps its uid.
         case .link:
             return user(
                 "signUp",
@@ -284,7 +300,9 @@ package struct AccountApp: Sendable {
         )
     }
 
-    /// What Google's sheet hands over: the emulator takes its token unsigned (section 6).
+    /// Returns the call that signs in with the token of Google's sign-in sheet.
+    ///
+    /// Firebase's emulator accepts this token unsigned (Firebase fact sheet, section 6).
     private func google(linking: Bool) -> Call {
         let token: JSONValue = [
             "sub": .string("google-" + act.email), "email": .string(act.email),
@@ -329,13 +347,14 @@ package struct AccountApp: Sendable {
         )
     }
 
-    /// The SDK of an app that nobody is signed in to makes up an anonymous id.
+    /// Configures the RevenueCat SDK, which creates an anonymous ID when no user is signed in.
     private mutating func configure() -> Call? {
         policy.forget(&self)
         return nil
     }
 
-    /// At a logout as well: what is bought next is not of who was signed in.
+    /// Creates a new anonymous ID, also at a logout, so that later purchases do not belong to the
+    /// previous user.
     mutating func forget() {
         callCount += 1
         var generator = SeededGenerator(seed: 0, text: "\(seed)/\(callCount)")
@@ -346,7 +365,8 @@ package struct AccountApp: Sendable {
         revenueCatID = "$RCAnonymousID:" + hex.prefix(32)
     }
 
-    /// A login that is current already calls nobody.
+    /// Returns the login call of the RevenueCat SDK; nil when the SDK already uses the ID of the
+    /// user.
     private func identify() -> Call? {
         guard let uid, uid != revenueCatID else { return nil }
         return sdk(

@@ -1,10 +1,14 @@
 package import Conformance
 
-/// A correct backend as the app sees it: registration, login and access, answered as planned.
+/// A model of a correct app backend: registration, login and access checks.
 ///
-/// Source: identity rules, A5 to A9; the requests and answers are those of the profile's endpoints.
+/// A contract can plan other responses.
+///
+/// Source: identity rules, A5 to A9. The requests and responses have the form that the endpoints of
+/// the profile describe.
 package struct AppBackend: Hashable, Sendable {
-    /// How an answer leaves.
+    /// The result of a call to the app's backend: a response, a reset connection, or no response at
+    /// all.
     package enum Answer: Hashable, Sendable {
         case answered(HTTPMessage.Response, after: Duration)
         case reset
@@ -12,7 +16,7 @@ package struct AppBackend: Hashable, Sendable {
     }
 
     package var plan = AppBackendPlan()
-    /// The id that each account has.
+    /// The user ID that belongs to each account, by the name of the account.
     private var idByAccount: [String: String] = [:]
     private var productByID: [String: String] = [:]
     private let profile: Profile
@@ -23,19 +27,21 @@ package struct AppBackend: Hashable, Sendable {
 
     package mutating func take(_ plan: AppBackendPlan) { self.plan.add(plan) }
 
-    /// Whether the next call of a route is answered by plan.
+    /// Returns whether the contract plans the response to the next call of a route.
     package func hasPlan(for route: String) -> Bool {
         plan.answers[route]?.isEmpty == false && plan.answers[route]?.first != .ok
     }
 
-    /// RevenueCat's webhook has told of a purchase.
+    /// Records that a RevenueCat webhook reported a purchase, unless the plan hides purchases from
+    /// the backend.
     package mutating func learn(_ product: String, of id: String) {
         if plan.learnsPurchases { productByID[id] = product }
     }
 
     // MARK: Routes
 
-    /// The route that a request of the page belongs to; nil: none that the profile names.
+    /// Returns the name of the route that matches a request of the app's page; nil when the profile
+    /// has no such route.
     package func route(_ method: String, _ target: String) -> String? {
         AppBackendPlan.routes.first { route in
             profile.appEndpoint(route).map {
@@ -45,8 +51,10 @@ package struct AppBackend: Hashable, Sendable {
         }
     }
 
-    /// What stands in the place of `{{id}}`; empty for a template without one; nil when the target
-    /// is another one.
+    /// Returns the part of a request target that matches `{{id}}` in a template.
+    ///
+    /// The result is empty for a template without `{{id}}`, and nil when the target does not match
+    /// the template.
     private static func id(in target: String, _ template: String) -> String? {
         func parts(_ text: String) -> (path: [Substring], query: [Substring]) {
             let halves = text.split(separator: "?", maxSplits: 1)
@@ -72,15 +80,15 @@ package struct AppBackend: Hashable, Sendable {
         return id
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// Answers one call.
+    /// Responds to one call of the app.
     ///
     /// - Parameters:
     ///   - route: One of `AppBackendPlan.routes`.
-    ///   - request: What the app sent.
-    ///   - ids: The ids of the contract's users.
-    /// - Returns: The answer and when it comes.
+    ///   - request: The app's request.
+    ///   - ids: A function that returns the ID of a user name in the contract.
+    /// - Returns: The response and its delay, or the way in which the call fails.
     package mutating func respond(
         _ route: String,
         to request: HTTPMessage.Request,
@@ -118,9 +126,9 @@ package struct AppBackend: Hashable, Sendable {
                 }
                 let members = body.object.map { $0.members.map(\.key).joined(separator: ", ") }
                 let why =
-                    "it lacks \(missing.joined(separator: " and ")); "
-                    + (members.map { $0.isEmpty ? "it is empty" : "it has \($0)" }
-                        ?? "it is no JSON object")
+                    "the body lacks \(missing.joined(separator: " and ")); "
+                    + (members.map { $0.isEmpty ? "the body is empty" : "the body has \($0)" }
+                        ?? "the body is not a JSON object")
                 return HTTPMessage.Response(
                     400,
                     json: ["error": "invalid_registration", "why": .string(why)]
@@ -173,7 +181,8 @@ package struct AppBackend: Hashable, Sendable {
 }
 
 extension AppBackendPlan.Answer {
-    /// What an answer names instead of an id: `.some(nil)` nothing at all; nil: it names an id.
+    /// The value that replaces the user ID in a response: nil for a usable ID, `.some(nil)` to
+    /// leave the member out.
     fileprivate var unusableID: JSONValue?? {
         switch self {
         case .noID: .some(nil)

@@ -1,7 +1,8 @@
 package import Conformance
 
 extension Profile {
-    /// Where the app's calls of a route go, by one of `AppBackendPlan.routes`; nil: nowhere.
+    /// Returns the endpoint for one of the routes in `AppBackendPlan.routes`; nil if the profile
+    /// does not define it.
     package func appEndpoint(_ route: String) -> Endpoint? {
         guard route == "access" else { return endpoints[route] }
         return app.access.map { Endpoint(method: $0.method, path: $0.path) }

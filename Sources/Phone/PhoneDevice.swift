@@ -1,14 +1,15 @@
 package import Conformance
 package import Providers
 
-/// What a contract calls a phone, in terms of the fake device.
+/// Applies the `phone:` steps of a contract to the fake Despia device.
 extension DespiaState {
-    /// What a change needs to know of the run.
+    /// The properties of a run that a `phone:` step needs.
     package struct Scene: Sendable {
         package let namespace: Namespace
         package let base: Instant
         package let profile: Profile
-        /// What the store calls its purchases; nil: as the fake does.
+        /// The environment of purchases in the phone's store, such as sandbox; nil for the default
+        /// of the fake.
         package var environment: String?
 
         package init(
@@ -24,14 +25,15 @@ extension DespiaState {
         }
     }
 
-    /// Makes a phone, its accounts or its owner do as the contract says.
+    /// Applies a `phone:` step of a contract to a phone and its store account.
     ///
     /// - Parameters:
-    ///   - change: What the contract says.
-    ///   - product: What is bought, when a sheet is completed; nil: what the sheet offers.
-    ///   - scene: The run.
-    ///   - now: The time.
-    /// - Returns: What the page is told of it.
+    ///   - change: The change that the step describes.
+    ///   - product: The product that a completed payment sheet sells; nil for the product that the
+    ///     sheet offers.
+    ///   - scene: The properties of the run.
+    ///   - now: The time of the change.
+    /// - Returns: The replies that the native side sends to the page.
     package mutating func apply(
         _ change: PhoneChange,
         product: String?,
@@ -110,7 +112,7 @@ extension DespiaState.Scene {
         profile.app.vaultKeys[role] ?? role.rawValue
     }
 
-    /// A purchase in the shape of the fact sheet's section 4.
+    /// Returns an entry of the purchase history in the format of the Despia fact sheet, section 4.
     fileprivate func purchase(_ entry: HistoryEntry, number: Int) -> JSONObject {
         let transaction = "20000000000\(1000 + number)"
         let purchased = base + entry.purchased

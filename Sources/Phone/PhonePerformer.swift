@@ -1,40 +1,48 @@
 package import Conformance
 
-/// Whoever plays the phones of a case: the scripted app, or a page in a browser.
+/// A component that carries out the phone steps of a contract, either with the scripted app or with
+/// a page in a real browser.
 ///
-/// `PhonePlay` says what an act consists of; a performer says how each part is done. Journal entries
-/// for gestures are the play's, so that they mean the same wherever it is performed.
+/// `PhonePlay` splits each step into the calls of this protocol. `PhonePlay` also decides which
+/// user actions are recorded in the journal, so that the journal has the same meaning for every
+/// implementation.
 package protocol PhonePerformer {
     var namespace: Namespace { get }
-    /// What the journal holds so far.
+    /// The commands, calls and page contents of all phones so far, as read from the journal.
     var timeline: ClientTimeline { get }
 
-    /// From now on the contract's name stands for this id.
+    /// Assigns an ID to a user name in the contract.
     mutating func assign(_ id: String, to user: String)
-    /// The run can say nothing; the text tells why.
+    /// Records the reason why the run is inconclusive.
     mutating func fail(_ text: String)
     mutating func note(_ gesture: Gesture, on phone: String)
 
-    /// An act begins, or is over: from when to when a kill or an agreement counts.
+    /// Marks the start of a user action.
+    ///
+    /// Kill points and the user's agreement apply until `end`.
     mutating func begin(_ action: AppAction)
     mutating func end(_ action: AppAction) async
 
-    /// Which kind of app the act is for.
+    /// Returns the kind of app in which the action happens: the Despia app, or the app with
+    /// accounts.
     func app(for action: AppAction) -> AppAction.App
-    /// An act in the app with accounts.
+    /// Carries out a user action in the scripted app with accounts.
     mutating func use(_ action: AppAction) async
 
-    /// Opens the app in so many pages, which share one storage.
+    /// Opens the app in the given number of pages, which share one web storage.
     mutating func open(_ pageCount: Int, on phone: String, isReload: Bool) async
-    /// The system ends the app: no handler of a page runs, and its storage stays.
+    /// Closes the app as the operating system does: no handler of a page runs, and the web storage
+    /// remains.
     mutating func closePages(of phone: String) async
-    /// The app and all that it stored are gone.
+    /// Removes the app and all of its stored data from a phone.
     mutating func forget(_ phone: String) async
     mutating func tap(_ tap: Tap, on phone: String) async
-    /// The native side writes globals and calls functions of the page.
+    /// Delivers replies of the native side to the page.
+    ///
+    /// A reply sets a global variable or calls a function of the page.
     mutating func reply(_ replies: [JSONValue], on phone: String) async
     mutating func pass(_ time: Duration) async
-    /// Lets the little pass that lies between two quick taps.
+    /// Waits for the short time between two quick taps of a user.
     mutating func passBetweenTaps() async
 
     mutating func apply(_ change: PhoneChange, product: String?) async -> [JSONValue]
@@ -42,12 +50,14 @@ package protocol PhonePerformer {
     mutating func take(_ plan: AppBackendPlan) async
     mutating func carryOut(_ act: StoreAct) async
 
-    /// Waits for what an act leads to.
+    /// Waits until the app has reacted to a user action.
     mutating func settle(after action: AppAction) async
     mutating func settle(after act: PhoneChange.Act) async
 }
 
-/// Something that a person taps, by the profile's name for it.
+/// An element of the app's page that a user taps.
+///
+/// The profile maps the name to a selector.
 package enum Tap: Hashable, Sendable {
     case upgrade, restore, logout, status
     case login(account: String, password: String, agrees: Bool)
@@ -63,7 +73,9 @@ package enum Tap: Hashable, Sendable {
     }
 }
 
-/// What happens on phones, step by step: the one reading of a `PhoneStep`.
+/// Runs the phone steps of a contract with a `PhonePerformer`.
+///
+/// No other code interprets a `PhoneStep`.
 package enum PhonePlay {
     package static func carryOut(
         _ step: PhoneStep,
@@ -78,7 +90,7 @@ package enum PhonePlay {
         }
     }
 
-    // MARK: Acts
+    // MARK: Actions
 
     private static func carryOut(
         _ action: AppAction,
@@ -130,12 +142,13 @@ package enum PhonePlay {
         case .status: await performer.tap(.status, on: phone)
         case .login: await performer.tap(login(action, performer.namespace), on: phone)
         case .callback:
-            // The result channel always carries its envelope.
+            // The runtime never calls `onRevenueCatResult` without an argument.
             let names =
                 ["onRevenueCatPurchase", "iapSuccess"]
                 + (action.argument == nil ? [] : ["onRevenueCatResult"])
             await call(names, action, by: &performer)
-        // On Despia an app learns anew what it may show when a purchase is told of.
+        // An app on Despia asks its backend for the current access whenever it is notified of a
+        // purchase.
         case .refresh: await call(["onRevenueCatPurchase"], action, by: &performer)
         case .wait:
             performer.note(Gesture("wait"), on: phone)
@@ -154,7 +167,7 @@ package enum PhonePlay {
         )
     }
 
-    /// The runtime calls functions of the page, whatever the store did.
+    /// Calls functions of the page as the Despia runtime does, independent of the store.
     private static func call(
         _ names: [String],
         _ action: AppAction,
@@ -168,13 +181,13 @@ package enum PhonePlay {
         await performer.reply(calls, on: action.phone)
     }
 
-    /// The contract's name for whoever uses the app after this act.
+    /// Assigns the user ID that the app has after an action to the user name in the contract.
     private static func name(_ action: AppAction, by performer: inout some PhonePerformer) {
         guard let user = action.anonymous else { return }
         if let id = performer.timeline.finalID(of: action.phone) {
             performer.assign(id, to: user)
         } else {
-            performer.fail("the app on \(action.phone) told nobody an id that could be \(user)'s")
+            performer.fail("the app on \(action.phone) sent no ID to assign to '\(user)'")
         }
     }
 
@@ -196,7 +209,7 @@ package enum PhonePlay {
 }
 
 extension PhoneChange.Act {
-    /// Whether the sheet that is open ends by it.
+    /// Whether this change of the phone closes the open payment sheet.
     package var closesSheet: Bool {
         switch self {
         case .complete, .cancel, .fail: true
@@ -205,15 +218,15 @@ extension PhoneChange.Act {
     }
 }
 
-/// Where a page is to die in the middle of an act.
+/// Watches for the point within a user action at which the contract kills the page.
 package struct KillWatch: Hashable, Sendable {
     package private(set) var point: AppAction.KillPoint?
-    /// Phones whose page dies instead of saying anything more.
+    /// The names of the phones whose page is killed before it sends anything else.
     private var dying: Set<String> = []
 
     package init() {}
 
-    /// A page that was to die in an act before may still come to it.
+    /// Sets the kill point of a new user action; nil if the action has none.
     package mutating func begin(_ action: AppAction) { point = action.killedAt }
 
     package mutating func end(_ phone: String) {
@@ -223,9 +236,9 @@ package struct KillWatch: Hashable, Sendable {
 
     package func isDying(_ phone: String) -> Bool { dying.contains(phone) }
 
-    /// The backend has answered a route.
+    /// Records that the app's backend responded to a call of a route.
     ///
-    /// - Returns: Whether the page dies before it hears of it.
+    /// - Returns: Whether the page is killed before it receives the response.
     package mutating func answered(_ route: String, on phone: String) -> Bool {
         switch point {
         case .loggedIn:
@@ -236,9 +249,9 @@ package struct KillWatch: Hashable, Sendable {
         }
     }
 
-    /// The bridge took a command.
+    /// Records that the bridge received a command from the page.
     ///
-    /// - Returns: Whether the page dies before it hears of it.
+    /// - Returns: Whether the page is killed before it receives the reply to the command.
     package func took(_ command: BridgeCommand, idKey: String) -> Bool {
         point == .idWritten && command.scheme == "setvault" && command["key"] == idKey
     }

@@ -1,72 +1,80 @@
 package import Conformance
 
-/// Everything that an app on a phone talks to, and the journal of what was said: a model of it all
-/// in virtual time, or the fakes and the backend of a run.
+/// The environment of an app on a phone, and the journal of its traffic.
 ///
-/// Times are microseconds since the scenario began; whoever keeps a journal of real time heeds them
-/// not.
+/// It is either a model in virtual time, or the fakes and the tested backend of a run.
+///
+/// All times are in microseconds since the contract's first step. An environment that records real
+/// time ignores these times.
 package protocol PhoneSurroundings: Sendable {
     var profile: Profile { get }
     var namespace: Namespace { get }
-    /// What the journal holds of this run.
+    /// The journal entries of this run so far.
     var record: [Exchange] { get }
-    /// Every phone that there is.
+    /// The names of all phones in the run.
     var phones: [String] { get }
 
     mutating func assign(_ id: String, to user: String)
     mutating func write(_ gesture: Gesture, on phone: String, at time: Int64)
     mutating func writeScreen(_ shown: JSONValue, of phone: String, at time: Int64)
-    /// Looks at what a phone holds.
+    /// Records the current data of a phone, such as its vault, in the journal.
     mutating func observe(_ phone: String, at time: Int64)
 
-    /// Which kind of app an act is for.
+    /// Returns the kind of app in which the action happens: the Despia app, or the app with
+    /// accounts.
     func app(for action: AppAction) -> AppAction.App
-    /// An act in the app with accounts.
+    /// Carries out a user action in the scripted app with accounts.
     ///
-    /// - Returns: Why the run can say nothing; nil when it can.
+    /// - Returns: The reason why the run is inconclusive; nil on success.
     mutating func use(_ action: AppAction) async -> String?
 
     mutating func launch(_ phone: String, isReload: Bool, at time: Int64) -> PhoneLaunch
-    /// A command that a page's setter took.
+    /// Sends a command from a page to the bridge.
     ///
-    /// - Returns: What the native side answers: `replies`, and perhaps `throws`.
+    /// - Returns: The response of the native side: the member `replies`, and the member `throws` if
+    ///   the command throws an error.
     mutating func command(
         _ text: String,
         from page: PhoneRef,
         pageTime: Int64,
         at time: Int64
     ) -> JSONValue
-    /// A call of the app's to its backend.
+    /// Sends a call of the app's page to the app's backend.
     ///
     /// - Parameters:
-    ///   - route: The route, by the name of its endpoint.
-    ///   - values: What the endpoint's templates stand for.
-    ///   - page: The page that calls.
-    ///   - time: When it does.
-    /// - Returns: Its number in the journal, and the answer; nil: there is no such route.
+    ///   - route: The name of the route's endpoint in the profile.
+    ///   - values: The values for the templates of the endpoint, by name.
+    ///   - page: The page that sends the call.
+    ///   - time: The time of the call.
+    /// - Returns: The sequence number of the call in the journal, and the response; nil when the
+    ///   profile does not have the route.
     mutating func call(
         _ route: String,
         _ values: [String: String],
         from page: PhoneRef,
         at time: Int64
     ) async -> (sequence: Int, answer: AppBackend.Answer)?
-    /// The answer to a call has arrived.
+    /// Records in the journal that the response to a call has arrived.
     mutating func complete(_ sequence: Int, _ outcome: Exchange.Outcome, at time: Int64)
 
-    /// The phone, its accounts or its owner do as the contract says.
+    /// Applies a `phone:` step of a contract to a phone and its store account.
     ///
-    /// - Returns: What the page is told of it.
+    /// - Returns: The replies that the native side sends to the page.
     mutating func apply(_ change: PhoneChange, product: String?, at time: Int64) -> [JSONValue]
     mutating func take(_ plan: BridgePlan)
     mutating func take(_ plan: AppBackendPlan)
-    /// - Returns: Why the store refuses; nil when it has done it.
+    /// Carries out a `store:` step of a contract, such as a renewal.
+    ///
+    /// - Returns: The reason why the store refuses the operation; nil on success.
     mutating func carryOut(_ act: StoreAct) -> String?
 }
 
-/// A page that opens on a phone, and what the runtime has put there before its scripts.
+/// A page that opens on a phone, with the data that the Despia runtime provides before the page's
+/// scripts run.
 package struct PhoneLaunch: Hashable, Sendable {
     package let page: PhoneRef
-    /// The device as the fake shows it: `globals`, `globalDelays`, `userAgent` and more.
+    /// The description of the device from the fake: `globals`, `globalDelays`, `userAgent` and
+    /// other members.
     package let device: JSONValue
 
     package init(page: PhoneRef, device: JSONValue) {
@@ -78,7 +86,8 @@ package struct PhoneLaunch: Hashable, Sendable {
 }
 
 extension PhoneSurroundings {
-    /// The timeline of what has happened so far, from an entry of the record on.
+    /// Returns the commands, calls and page contents in the journal, starting at the entry with an
+    /// index.
     package func timeline(from index: Int = 0) -> ClientTimeline {
         ClientTimeline(Array(record.dropFirst(index)), profile: profile)
     }

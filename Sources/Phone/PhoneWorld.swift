@@ -1,10 +1,11 @@
 package import Conformance
 package import Providers
 
-/// Everything that an app on a phone talks to, as one value: phones and their accounts, the bridge,
-/// and a model of the app's own backend; and the journal of what was said.
+/// The simulated environment of an app, as one value: the phones with their store accounts, the
+/// bridge, a model of the app's backend, and the journal.
 ///
-/// Times are microseconds since the scenario began: of a simulation's clock, or of the real one.
+/// All times are in microseconds since the contract's first step, on a simulated clock or on the
+/// real clock.
 package struct PhoneWorld: Sendable, PhoneSurroundings {
     package let profile: Profile
     package let base: Instant
@@ -14,12 +15,14 @@ package struct PhoneWorld: Sendable, PhoneSurroundings {
     package private(set) var exchanges: [Exchange] = []
     private var loads: [String: Int] = [:]
 
+    /// Creates an environment in which no phone has launched the app yet.
+    ///
     /// - Parameters:
-    ///   - name: The namespace of the run.
-    ///   - profile: Endpoints, keys and budgets.
-    ///   - base: The moment that relative times count from.
-    ///   - seed: What the phones' ids are drawn from.
-    ///   - late: After how long a reply comes that comes too late.
+    ///   - name: The name of the run's namespace in the fakes.
+    ///   - profile: The profile with the endpoints, vault keys and time budgets.
+    ///   - base: The time to which the relative times of a contract refer.
+    ///   - seed: The seed of the random IDs of the phones.
+    ///   - late: The delay of replies that the contract makes late.
     package init(
         name: String,
         profile: Profile,
@@ -41,7 +44,7 @@ package struct PhoneWorld: Sendable, PhoneSurroundings {
         namespace.assign(id, to: user)
     }
 
-    // MARK: What is given
+    // MARK: Changes
 
     package mutating func apply(
         _ change: PhoneChange,
@@ -63,10 +66,11 @@ package struct PhoneWorld: Sendable, PhoneSurroundings {
     package mutating func take(_ plan: AppBackendPlan) { backend.take(plan) }
 
     package mutating func carryOut(_ act: StoreAct) -> String? {
-        "no store stands behind the model of a backend: 'store: \(act.name)' cannot happen"
+        "'store: \(act.name)' is not possible: the simulated environment has no store"
     }
 
-    /// Every phone of a scenario runs the app that is judged.
+    /// Returns the kind of app for an action: every phone in this environment runs the tested
+    /// Despia app.
     package func app(for action: AppAction) -> AppAction.App { .despia }
 
     package func use(_ action: AppAction) async -> String? {
@@ -80,7 +84,8 @@ package struct PhoneWorld: Sendable, PhoneSurroundings {
         isReload: Bool,
         at time: Int64
     ) -> PhoneLaunch {
-        // What the app found tells later what it changed.
+        // The phone's data is recorded before the first launch, so that later changes by the app
+        // are visible.
         if loads[phone] == nil { observe(phone, at: time) }
         loads[phone, default: 0] += 1
         let device = despia.show(phone)
@@ -102,7 +107,7 @@ package struct PhoneWorld: Sendable, PhoneSurroundings {
         add(.sighting(of: phone, shown, namespace: namespace.name, at: instant(time)), time)
     }
 
-    /// Whether the phone has a native side at all.
+    /// Returns whether the phone has the native side of Despia; a browser has none.
     package func isNative(_ phone: String) -> Bool {
         despia.devices[phone]?.uaPreset != "browser"
     }
@@ -127,7 +132,8 @@ package struct PhoneWorld: Sendable, PhoneSurroundings {
         let sequence = begin(exchange, at: time)
         let body = (try? exchange.request.json())?.object ?? JSONObject()
         let reply = despia.take(body, at: instant(time))
-        // What RevenueCat's SDK on the phone does besides a purchase is not the app's.
+        // Discards calls of the RevenueCat SDK other than a purchase, because they are not calls of
+        // the app.
         _ = despia.takeActions()
         complete(sequence, .answered(HTTPMessage.Response(200, json: reply)), at: time)
         return reply
@@ -144,7 +150,8 @@ package struct PhoneWorld: Sendable, PhoneSurroundings {
         return call(route, request, from: page, at: time)
     }
 
-    /// A page's call to its backend begins, and the model answers.
+    /// Records a page's call to the app's backend in the journal, and returns the response of the
+    /// model.
     package mutating func call(
         _ route: String,
         _ request: HTTPMessage.Request,
@@ -157,15 +164,17 @@ package struct PhoneWorld: Sendable, PhoneSurroundings {
         return (sequence, answer)
     }
 
-    /// A call of the page's to its own backend begins; the backend answers itself, unless the
-    /// contract has planned something else for this call.
+    /// Records a page's call to the app's real backend.
+    ///
+    /// The backend responds itself unless the contract plans another response for this call.
     ///
     /// - Parameters:
-    ///   - route: The route that it belongs to.
-    ///   - request: What the page sent.
-    ///   - page: The page.
-    ///   - time: Microseconds since the scenario began.
-    /// - Returns: Its number, and what is planned.
+    ///   - route: The name of the called route.
+    ///   - request: The page's request.
+    ///   - page: The page that sends the call.
+    ///   - time: The time in microseconds since the contract's first step.
+    /// - Returns: The sequence number of the call in the journal, and the planned response; nil
+    ///   when the backend responds itself.
     package mutating func pass(
         _ route: String,
         _ request: HTTPMessage.Request,
@@ -210,7 +219,7 @@ package struct PhoneWorld: Sendable, PhoneSurroundings {
         return exchange.sequence
     }
 
-    /// Writes what is over in the moment in which it begins.
+    /// Adds a journal entry that has no duration, such as a user action.
     private mutating func add(_ exchange: Exchange, _ time: Int64) {
         exchanges[begin(exchange, at: time)].completed = time
     }

@@ -1,46 +1,55 @@
 package import Conformance
 internal import Providers
 
-/// A correct app on a Despia phone, as a value: inputs in, commands and calls out.
+/// A correct app on a Despia phone, as a value: it takes inputs, such as taps and replies, and
+/// returns bridge commands and backend calls.
 ///
-/// It follows flows A1 to A9 of the identity rules and keeps C-01 to C-35. A flow is a list of acts;
-/// an act may wait for a reply, an answer or a moment. Bridge calls behave as those of the
-/// `despia-native` package do (Despia fact sheet, section 1): unwatched ones wait for nothing,
-/// watched ones are polled every 100 ms. What it decides is listed in `Policy`.
+/// The app implements flows A1 to A9 of the identity rules and fulfills clauses C-01 to C-35. A
+/// flow is a list of actions; an action may wait for a reply, a response or a time. Bridge commands
+/// behave as in the `despia-native` package (Despia fact sheet, section 1): the package polls every
+/// 100 ms for the reply to a watched command, and does not wait for other commands. `Policy`
+/// contains the app's decisions.
 package struct ScriptedApp: Sendable {
     package enum Input: Hashable, Sendable {
-        /// The native side assigned a global.
+        /// The native side assigned a value to a global variable of the page.
         case assigned(String, JSONValue)
-        /// The native side called a function of the page.
+        /// The native side called a function of the page with arguments.
         case called(String, [JSONValue])
-        /// The backend answered a call; no status: no answer.
+        /// The backend responded to the call with this number.
+        ///
+        /// A nil status means that no response arrived.
         case answered(Int, status: Int?, JSONValue)
         case upgrade, restore, logout, status
         case login(account: String, password: String, agrees: Bool)
-        /// Time has passed.
+        /// Time has passed without another input.
         case tick
     }
 
     package enum Output: Hashable, Sendable {
-        /// A text for the bridge, at that millisecond: the package sends one each millisecond.
+        /// A command to send to the bridge at a time in milliseconds.
+        ///
+        /// The package sends at most one command per millisecond.
         case command(String, at: Int64)
-        /// A call to the backend: its number, its route, and what its templates stand for.
+        /// A call to send to the app's backend: the number of the call, the route, and the values
+        /// for the route's templates.
         case call(Int, route: String, values: [String: String])
-        /// The page failed by itself.
+        /// An uncaught error in the page's own code.
         case error(String)
     }
 
-    /// What the page keeps in its web storage: it survives the page and a kill, not a reinstall.
+    /// The web storage of the app.
+    ///
+    /// It survives a reload and a kill of the page, but not a reinstallation.
     package struct Storage: Hashable, Sendable {
         var currentID: String?
         var account: String?
-        /// An id that everybody is being told of; set while that is not finished.
+        /// The new user ID while a login, logout or restore is in progress; nil at other times.
         var switchingTo: String?
-        /// Ids that were given up, and must not come back.
+        /// User IDs that a logout gave up and that must not be used again.
         var retired: Set<String> = []
-        /// Registrations that failed.
+        /// The user IDs whose registration failed and must be retried.
         var pending: [String] = []
-        /// Whatever else a page writes down; this app needs none of it.
+        /// Flags that only the variants with faults use.
         var notes: Set<String> = []
 
         package init() {}
@@ -71,21 +80,21 @@ package struct ScriptedApp: Sendable {
     var error: String?
     var subscription: (status: String, product: String?)?
 
-    /// How long a tap waits for the app to be ready.
+    /// The maximum time for which a tap to buy waits until the app is ready, in milliseconds.
     static let gateTime: Int64 = 8_000
     static let retryCountMax = 6
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// A page that opens.
+    /// Opens a page of the app with the given decisions.
     ///
     /// - Parameters:
-    ///   - globals: What the runtime has put on the window.
-    ///   - userAgent: What the page sees of the device.
-    ///   - keys: The keys of the vault by role.
-    ///   - storage: What an earlier page has kept.
-    ///   - policy: What it decides.
-    ///   - seed: What its random ids are drawn from.
+    ///   - globals: The global variables that the Despia runtime provides on the window.
+    ///   - userAgent: The user agent string of the page.
+    ///   - keys: The names of the vault entries, by their role.
+    ///   - storage: The web storage that an earlier page left on the phone.
+    ///   - policy: The decisions of the app.
+    ///   - seed: The seed of the random IDs that the app creates.
     init(
         globals: JSONObject,
         userAgent: String,
@@ -102,14 +111,16 @@ package struct ScriptedApp: Sendable {
         for member in globals.members { self.globals[member.key] = (member.value, 0) }
     }
 
-    /// A browser has no bridge, and commands would open pages there (C-01).
+    /// Returns whether a user agent belongs to the Despia runtime.
+    ///
+    /// A browser has no bridge, and bridge commands would open pages there (C-01).
     static func isNative(_ userAgent: String) -> Bool {
         userAgent.lowercased().contains("despia")
     }
 
     var isNative: Bool { policy.isNative(userAgent) }
 
-    /// Starts the app.
+    /// Starts the app on the opened page.
     package mutating func start(at now: Int64) -> [Output] {
         guard isNative else {
             isLoading = false
@@ -121,7 +132,7 @@ package struct ScriptedApp: Sendable {
         return pump(at: now)
     }
 
-    /// What the page shows, by the names of `AppExpectation.Screen.Element`.
+    /// The content of the page, with the member names of `AppExpectation.Screen.Element`.
     package var screen: JSONValue {
         [
             "loading": .bool(isLoading), "access": .bool(hasAccess),
@@ -181,10 +192,12 @@ package struct ScriptedApp: Sendable {
         flows.append(Flow([.gate, .paywall], at: now))
     }
 
-    /// One paywall at a time, however often somebody taps (C-19).
+    /// Whether a paywall is opening or open.
+    ///
+    /// Only one is allowed at a time, however often the user taps (C-19).
     var isOpening: Bool { flows.contains { $0.acts.contains(.paywall) } || isPaywallOpen }
 
-    // MARK: What the native side says
+    // MARK: Input of the native side
 
     private mutating func assign(_ name: String, _ value: JSONValue, at now: Int64) {
         globals[name] = (value, now)
@@ -195,12 +208,13 @@ package struct ScriptedApp: Sendable {
         flows.contains { if case .global(name, _, _) = $0.wait { true } else { false } }
     }
 
-    /// Functions by which the native side tells how a purchase ended (section 6.1).
+    /// The functions that the native side calls with the result of a purchase (Despia fact sheet,
+    /// section 6.1).
     static let callbacks: Set<String> = [
         "onRevenueCatPurchase", "onRevenueCatResult", "iapSuccess",
     ]
 
-    /// Whether the window has a function of that name.
+    /// Returns whether the page defines a function with this name on its window.
     func has(_ function: String) -> Bool { policy.callbacks(self).contains(function) }
 
     private mutating func called(_ name: String, _ arguments: [JSONValue], at now: Int64) {
@@ -208,7 +222,9 @@ package struct ScriptedApp: Sendable {
         policy.purchased(&self, arguments, now)
     }
 
-    /// Callbacks may carry nothing, an object, or an object as text (C-24).
+    /// Handles a purchase callback.
+    ///
+    /// Its argument may be missing, an object, or an object as a JSON string (C-24).
     mutating func purchased(_ arguments: [JSONValue], at now: Int64) {
         isPaywallOpen = false
         var result = arguments.first

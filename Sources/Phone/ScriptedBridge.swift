@@ -1,11 +1,13 @@
 internal import Conformance
 internal import Providers
 
-/// What the app says to the bridge and to its backend.
+/// The scripted app's commands to the bridge and calls to the app's backend.
 extension ScriptedApp {
     func key(_ role: PhoneChange.VaultRole) -> String { policy.key(role, keys) }
 
-    /// Keys of its own, which are no names of the window (C-35).
+    /// Returns the vault key for a role.
+    ///
+    /// The key must not be the name of a window property (C-35).
     static func key(
         _ role: PhoneChange.VaultRole,
         of keys: [PhoneChange.VaultRole: String]
@@ -13,10 +15,14 @@ extension ScriptedApp {
         keys[role] ?? role.rawValue
     }
 
-    /// Once, and everything: ids hold what means something in a command (C-21).
+    /// Percent-encodes a value exactly once, because user IDs may contain characters with a meaning
+    /// in bridge commands (C-21).
     static func encoded(_ text: String) -> String { text.percentEncoded }
 
-    /// Native sides that do not decode give back what was written (section 5; C-22).
+    /// Returns the percent-decoded form of a vault value.
+    ///
+    /// A value that the native side has already decoded is returned unchanged (Despia fact sheet,
+    /// section 5; C-22).
     static func decoded(_ text: String) -> String {
         let plain = FormText.decoded(text, plusIsBlank: false)
         return plain.percentEncoded == text ? plain : text
@@ -31,7 +37,8 @@ extension ScriptedApp {
         output.append(.command(command, at: lastCommandAt))
     }
 
-    /// Sends, clears the global and begins to look for it, in that order.
+    /// Sends a bridge command, clears the global variable of its reply and starts to poll the
+    /// variable, in this order.
     mutating func watch(
         _ command: String,
         _ name: String,

@@ -1,22 +1,25 @@
 internal import Conformance
 
-/// How flows are carried on: act by act, until each waits for something.
+/// The execution of the scripted app's flows: one action after the other, until every flow waits or
+/// ends.
 extension ScriptedApp {
-    /// One act of a flow.
+    /// One action of a flow, such as a read of the vault or a registration.
     enum Act: Hashable {
         case install, readVault, readHistory, resolve, lock, write, confirm, alias
         case register, ready, busy, readLock, login, decide, unlock, mint, select, take, idle
         case gate, paywall, pause, retry, askAccess, show
     }
 
-    /// What an act waits for; moments are milliseconds.
+    /// The condition for which an action of a flow waits.
+    ///
+    /// Times are in milliseconds.
     enum Wait: Hashable {
         case global(String, since: Int64, until: Int64)
         case answer(Int, until: Int64)
         case time(Int64)
     }
 
-    /// What the app is doing: acts in order, and what they know.
+    /// A running flow of the app, such as a login: its remaining actions in order, and its data.
     struct Flow: Hashable {
         var acts: [Act]
         var wait: Wait?
@@ -71,13 +74,17 @@ extension ScriptedApp {
         }
     }
 
-    /// When the poll notices a value: every 100 ms from the call on (section 1.4).
+    /// Returns the time at which the app notices that a global variable has a value.
+    ///
+    /// The app polls the variable every 100 ms, starting with the command (Despia fact sheet,
+    /// section 1.4).
     static func seen(_ global: (value: JSONValue, at: Int64)?, since: Int64) -> Int64? {
         guard let global, isReady(global.value) else { return nil }
         return since + (max(0, global.at - since) + 99) / 100 * 100
     }
 
-    /// What a single watch takes for a result (section 1.4).
+    /// Returns whether the `despia-native` package accepts a value as the reply to a command
+    /// (Despia fact sheet, section 1.4).
     static func isReady(_ value: JSONValue) -> Bool {
         switch value {
         case .string(let text): text != "n/a"
@@ -101,7 +108,9 @@ extension ScriptedApp {
         }
     }
 
-    /// Carries out an act, or what is left of it after it has waited; whether it is over.
+    /// Carries out an action of a flow, or the rest of the action after a wait.
+    ///
+    /// Returns whether the action is complete.
     mutating func carryOut(
         _ act: Act,
         _ flow: inout Flow,

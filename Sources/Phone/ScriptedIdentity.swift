@@ -1,7 +1,7 @@
 internal import Conformance
 internal import Providers
 
-/// Changes of identity: login, logout and restore (C-26 to C-32).
+/// The scripted app's changes of the user ID: login, logout and restore (C-26 to C-32).
 extension ScriptedApp {
     mutating func login(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         guard case .answer(let number, _)? = wait else {
@@ -26,14 +26,15 @@ extension ScriptedApp {
         return true
     }
 
-    /// A login that failed changes nothing (C-27).
+    /// Ends a flow after a failed login, without any change of the user (C-27).
     mutating func refused(_ flow: inout Flow) {
         error = "The login failed"
         flow.acts = [.login, .idle]
     }
 
     mutating func decide(_ flow: inout Flow) {
-        // A lock says that purchases hang on the id that would be replaced (C-29).
+        // A locked user ID owns purchases, so the login does not replace it without the user's
+        // agreement (C-29).
         if flow.isLocked, flow.id != id, !policy.mayReplace(flow) {
             error = "This device holds purchases of another user"
             flow.acts = [.decide, .idle]
@@ -42,7 +43,8 @@ extension ScriptedApp {
         policy.remember(&self, flow)
     }
 
-    /// A change is remembered until it is finished, so that a kill cannot halve it (C-28).
+    /// Stores the new user ID of an unfinished change, so that the next launch can complete the
+    /// change after a kill (C-28).
     mutating func remember(_ flow: Flow) { storage.switchingTo = flow.id }
 
     mutating func mint(_ flow: inout Flow, at now: Int64) {
@@ -71,13 +73,15 @@ extension ScriptedApp {
         storage.switchingTo = found
     }
 
-    /// A restore that finds nothing changes nothing (C-26).
+    /// Ends a flow after a restore that found no user, without any change of the user (C-26).
     mutating func foundNothing(_ flow: inout Flow) {
         error = "Nothing to restore"
         flow.acts = [.select, .idle]
     }
 
-    /// Nobody's account is replaced without a word (C-26).
+    /// Returns whether a restore may replace the current user.
+    ///
+    /// A signed-in user must agree to it (C-26).
     func mayTakeOver(_ flow: Flow) -> Bool { storage.account == nil || flow.agrees }
 
     mutating func take(_ flow: Flow) {

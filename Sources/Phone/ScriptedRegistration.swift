@@ -1,12 +1,17 @@
 internal import Conformance
 
-/// Registrations: complete, honest about failures, and tried again (C-12 to C-14).
+/// The scripted app's registrations at its backend.
+///
+/// They are complete, and failed registrations are recognized and retried (C-12 to C-14).
 extension ScriptedApp {
     func registration(_ id: String, source: String) -> [String: String] {
         ["id": id, "device": installID(), "platform": policy.platform(userAgent), "source": source]
     }
 
-    /// An iPad in desktop mode says Macintosh (section 2); what says nothing is unknown (C-14).
+    /// Returns the platform that a registration sends for a user agent.
+    ///
+    /// The user agent of an iPad in desktop mode contains `Macintosh` (Despia fact sheet, section
+    /// 2). The result is `unknown` for a user agent without a platform (C-14).
     static func platform(_ userAgent: String) -> String {
         let agent = userAgent.lowercased()
         if agent.contains("android") { return "android" }
@@ -24,11 +29,12 @@ extension ScriptedApp {
         return true
     }
 
-    /// What was not confirmed is tried again.
+    /// Records the result of a registration, and schedules a retry if the backend did not confirm
+    /// the registration.
     mutating func conclude(_ number: Int, _ id: String, at now: Int64) {
         let answer = answers.removeValue(forKey: number)
         if policy.isConfirmed(answer?.status, answer?.body["appUserId"]?.string, id) {
-            // What was under way for who was there before says nothing of who is there now.
+            // The registration of a previous user ID does not confirm the current user ID.
             guard policy.isCurrent(self, id) else {
                 storage.pending.removeAll { $0 == id }
                 return
@@ -41,8 +47,9 @@ extension ScriptedApp {
         if !flows.contains(where: { $0.acts.contains(.retry) }) { policy.tryAgain(&self, now) }
     }
 
-    /// Whether a start or a change of identity is registering that id: of one id one call is under way
-    /// (C-13).
+    /// Returns whether another flow is registering a user ID.
+    ///
+    /// Each user ID has at most one registration in progress (C-13).
     private func isTelling(of id: String) -> Bool {
         flows.contains { flow in
             guard case .answer? = flow.wait else { return false }
@@ -50,13 +57,16 @@ extension ScriptedApp {
         }
     }
 
-    /// A registration is done when a 2xx names the id, and not before (C-12).
+    /// Returns whether a response confirms a registration.
+    ///
+    /// It must have a 2xx status and contain the user ID (C-12).
     static func isConfirmed(_ status: Int?, named: String?, id: String) -> Bool {
         (200..<300).contains(status ?? 0) && named == id
     }
 
-    /// Whether the backend may not know it, or not what was told of it last: a login tells anew of an
-    /// id that was registered before.
+    /// Returns whether the backend may not know a user ID or its latest state.
+    ///
+    /// A login registers a known user ID again.
     func isUnconfirmed(_ id: String) -> Bool {
         registeredID != id || storage.pending.contains(id)
     }
@@ -71,7 +81,7 @@ extension ScriptedApp {
         guard let current = flow.id ?? storage.pending.last else { return true }
         guard case .answer(let number, _)? = wait else {
             guard policy.isCurrent(self, current), policy.isWanted(self, current) else {
-                // Whoever has come meanwhile may have failed while this waited.
+                // The registration of a newer user ID may have failed while this retry waited.
                 if flow.id != nil, policy.isNextPending(self) {
                     (flow.id, flow.tries) = (nil, 0)
                     flow.acts = [.retry, .retry]
@@ -88,7 +98,7 @@ extension ScriptedApp {
         }
         policy.concludeRetry(&self, number, current, now)
         if !policy.isCurrent(self, current), policy.isNextPending(self) {
-            // Or while it was under way.
+            // The user ID changed while the registration was in progress.
             (flow.id, flow.tries) = (nil, 0)
             flow.acts = [.retry, .pause, .retry]
             return true

@@ -1,8 +1,10 @@
 internal import Conformance
 
-/// Paywalls and what was bought (C-16 to C-25).
+/// The scripted app's paywalls and purchases (C-16 to C-25).
 extension ScriptedApp {
-    /// Waits until nobody's identity is in question; gives up after a while (C-16 to C-20).
+    /// Waits until a paywall may open, because no change of the user ID is in progress.
+    ///
+    /// The app gives up after `gateTime` (C-16 to C-20).
     mutating func gate(_ flow: inout Flow, at now: Int64) -> Bool {
         if policy.mayOpen(self) { return true }
         guard now < flow.startedAt + Self.gateTime else {
@@ -20,16 +22,21 @@ extension ScriptedApp {
         send("revenuecat://launchPaywall?external_id=\(buyer)&offering=default", at: now)
     }
 
-    /// The app has started, nothing is changing, and the backend knows this id (C-16, C-18).
+    /// Whether a paywall may open: the app has started, no change of the user ID is in progress,
+    /// and the backend knows the user ID (C-16, C-18).
     var mayOpen: Bool { isStarted && !isBusy && registeredID != nil && registeredID == id }
 
-    /// Once for each purchase, and from the backend alone (C-23).
+    /// Starts a flow that asks the backend for access after a purchase, unless one is running.
+    ///
+    /// Only the backend decides about access (C-23).
     mutating func learnAccess(at now: Int64) {
         guard !flows.contains(where: { $0.acts.contains(.askAccess) }) else { return }
         flows.append(Flow([.askAccess], at: now))
     }
 
-    /// Asks the backend, which alone decides (C-23).
+    /// Asks the backend up to six times whether the user has access.
+    ///
+    /// Only the backend decides about access (C-23).
     mutating func askAccess(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         switch wait {
         case .answer(let number, _)?:
@@ -47,7 +54,9 @@ extension ScriptedApp {
         return false
     }
 
-    /// What the store account shows; silence and an empty list cannot be told apart (section 1.4).
+    /// Shows the subscription status from the purchase history on the page.
+    ///
+    /// The native side sends no reply for an empty history (Despia fact sheet, section 1.4).
     mutating func show(_ flow: Flow) {
         let entry = flow.history?.first { $0["isActive"] == true }
         guard let entry else {
@@ -57,12 +66,17 @@ extension ScriptedApp {
         subscription = ("active", policy.product(entry))
     }
 
-    /// An empty list says that there is nothing, silence says nothing (C-25).
+    /// Returns the subscription status when the purchase history has no active entry.
+    ///
+    /// An empty history means no subscription; a missing history means that the status is unknown
+    /// (C-25).
     static func withoutActive(_ history: [JSONObject]?) -> String {
         history == nil ? "unknown" : "none"
     }
 
-    /// Runtimes name the field in two ways.
+    /// Returns the product of a history entry.
+    ///
+    /// Versions of the Despia runtime use two different names for this field.
     static func product(_ entry: JSONObject) -> String? {
         (entry["productId"] ?? entry["productIdentifier"])?.string
     }

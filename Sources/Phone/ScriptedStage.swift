@@ -1,10 +1,11 @@
 package import Conformance
 internal import Providers
 
-/// The scripted app on every phone of a case, in virtual milliseconds: no socket, no clock, no
-/// browser.
+/// Carries out phone steps with the scripted app on every phone.
 ///
-/// Whatever an app would have to wait for takes no time, so that thirty silent seconds cost nothing.
+/// Time is virtual, in milliseconds; no sockets, clocks or browsers are used.
+///
+/// Waiting takes no real time, so a test of a timeout of thirty seconds is fast.
 package struct ScriptedStage<World: PhoneSurroundings>: Sendable {
     private enum Event: Sendable {
         case dispatch(String)
@@ -32,39 +33,42 @@ package struct ScriptedStage<World: PhoneSurroundings>: Sendable {
     }
 
     package var world: World
-    /// Why the run can say nothing.
+    /// The reason why the run is inconclusive; nil when it is conclusive so far.
     package private(set) var trouble: String?
     private let defects: Set<ClientDefect>
     private let seed: UInt64
     private var queue: [Scheduled] = []
     private var orderCount = 0
-    /// Milliseconds since the scenario began.
+    /// The virtual time, in milliseconds since the contract's first step.
     private var now: Int64 = 0
-    /// Pages that are open, by phone; usually one.
+    /// The open pages of each phone; usually one page.
     private var pages: [String: [Page]] = [:]
     private var pageCount = 0
     private var storages: [String: ScriptedApp.Storage] = [:]
     private var kills = KillWatch()
 
-    /// What a call to the backend takes, in milliseconds.
+    /// The duration of a call to the app's backend, in milliseconds.
     private static var callTime: Int64 { 60 }
-    /// So long, in milliseconds, an app is waited for after an act of its owner.
+    /// The time to wait for the app's reaction to a user action, in milliseconds.
     private static var patience: Int64 { 90_000 }
 
+    /// Creates an executor of phone steps.
+    ///
     /// - Parameters:
-    ///   - world: What the apps talk to.
-    ///   - defects: How the app deviates from a correct one.
-    ///   - seed: What the pages draw from.
+    ///   - world: The environment of the phones: bridge, backend and journal.
+    ///   - defects: The built-in defects that the scripted app has; empty for a correct app.
+    ///   - seed: The seed of the random values of all pages.
     package init(_ world: World, defects: Set<ClientDefect>, seed: UInt64) {
         self.world = world
         self.defects = defects
         self.seed = seed
     }
 
-    /// Microseconds since the scenario began.
+    /// The virtual time, in microseconds since the contract's first step.
     package var time: Int64 { now * 1000 }
 
-    /// Lets everything happen that is still to come, and looks at every page and phone.
+    /// Runs until no event is pending, and records the final state of every page and phone in the
+    /// journal.
     package mutating func finish() async {
         await settle()
         for phone in pages.keys.sorted() {
@@ -115,7 +119,7 @@ package struct ScriptedStage<World: PhoneSurroundings>: Sendable {
         )
     }
 
-    /// Lets everything happen that follows from what has happened.
+    /// Runs until the app has reacted to all events so far.
     private mutating func settle() async { await run(until: now + Self.patience) }
 
     private mutating func run(until end: Int64) async {
@@ -132,7 +136,8 @@ package struct ScriptedStage<World: PhoneSurroundings>: Sendable {
 
     private mutating func deliver(_ event: Event, _ phone: String, _ number: Int) async {
         guard let page = pages[phone]?.first(where: { $0.number == number }) else {
-            // The page is gone, and what was meant for it is lost; the backend answered all the same.
+            // The page is closed and does not receive the event. The journal still records the
+            // backend's response.
             if case .answer(_, _, let sequence, let outcome) = event {
                 world.complete(sequence, outcome, at: time)
             }
@@ -157,7 +162,8 @@ package struct ScriptedStage<World: PhoneSurroundings>: Sendable {
         }
     }
 
-    /// What an app learns of how its call went.
+    /// Returns the status and the body of a response as the app receives them; a nil status when
+    /// there is no response.
     private static func heard(_ outcome: Exchange.Outcome) -> (status: Int?, body: JSONValue) {
         guard case .answered(let response) = outcome else { return (nil, .null) }
         return (response.status, (try? JSONValue(parsing: response.body)) ?? .null)
@@ -176,7 +182,8 @@ package struct ScriptedStage<World: PhoneSurroundings>: Sendable {
         if kills.took(BridgeCommand(text), idKey: world.key(.id)) { kill(phone) }
     }
 
-    /// What the native side writes and calls, after its delay.
+    /// Schedules the replies of the native side, which set global variables or call functions of
+    /// the page, after their delays.
     private mutating func schedule(_ replies: [JSONValue], on phone: String, pages: [Int]) {
         for reply in replies {
             let name = reply["name"]?.string ?? ""
@@ -189,7 +196,8 @@ package struct ScriptedStage<World: PhoneSurroundings>: Sendable {
         }
     }
 
-    /// Lets a page go on, and takes what it says.
+    /// Delivers an event to a page, and carries out the bridge commands and backend calls that the
+    /// page returns.
     private mutating func change(
         _ phone: String,
         _ number: Int,
@@ -239,7 +247,7 @@ package struct ScriptedStage<World: PhoneSurroundings>: Sendable {
                 now + Self.callTime,
                 phone,
                 page.number,
-                .answer(call, route: route, sequence: sequence, .failed(.closed, "by plan"))
+                .answer(call, route: route, sequence: sequence, .failed(.closed, "planned reset"))
             )
         case .never: break
         }
@@ -260,7 +268,8 @@ extension ScriptedStage: PhonePerformer {
 
     package mutating func begin(_ action: AppAction) { kills.begin(action) }
 
-    /// What an act has set off may come to its kill point in the next one.
+    /// Does not clear the kill point, because the app may reach the kill point of an action during
+    /// the next action.
     package mutating func end(_ action: AppAction) {}
 
     package func app(for action: AppAction) -> AppAction.App { world.app(for: action) }
@@ -322,7 +331,10 @@ extension ScriptedStage: PhonePerformer {
         if let refusal = world.carryOut(act) { fail(refusal) }
     }
 
-    /// A start that fails is left to its retries: whoever uses the phone does not wait for the last.
+    /// Waits after a user action.
+    ///
+    /// After a start, it waits only for the startup budget of the profile, because a user would not
+    /// wait for the last retry.
     package mutating func settle(after action: AppAction) async {
         guard action.name.isLaunch || action.name == .reload else { return await settle() }
         await run(until: now + world.profile.app.startup.milliseconds + 500)

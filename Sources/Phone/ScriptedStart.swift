@@ -1,9 +1,12 @@
 internal import Conformance
 internal import Providers
 
-/// The start: who the user of this phone is, and that everybody knows.
+/// The start of the scripted app, which determines the user of the phone and registers the user at
+/// the backend.
 extension ScriptedApp {
-    /// The install id may come late, and is asked for when it does not come (C-15).
+    /// Waits for the install ID, which may arrive late.
+    ///
+    /// The app requests the install ID when it does not arrive (C-15).
     mutating func install(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         if policy.hasInstallID(self) { return true }
         flow.tries += 1
@@ -13,7 +16,8 @@ extension ScriptedApp {
             flow.acts = [.idle]
             return true
         }
-        // Every other time it is only waited for, so that what comes by itself is not cleared.
+        // Every second attempt only waits, because a request would clear a value that has just
+        // arrived by itself.
         flow.wait =
             flow.tries.isMultiple(of: 2)
             ? watch("get-uuid://", "uuid", at: now, for: policy.installTime)
@@ -21,7 +25,9 @@ extension ScriptedApp {
         return false
     }
 
-    /// What is missing is waited for, and nothing stands in for it (C-15).
+    /// Whether the install ID is known.
+    ///
+    /// The app waits for a missing install ID and does not use a substitute (C-15).
     var hasInstallID: Bool { globals["uuid"]?.value.string?.isEmpty == false }
 
     func installID() -> String { globals["uuid"]?.value.string ?? "undefined" }
@@ -36,14 +42,16 @@ extension ScriptedApp {
         return true
     }
 
-    /// An id is what looks like one; null, silence and texts that mean nothing are none (C-03, C-04).
+    /// Uses the value from the vault as the user ID if it is usable.
+    ///
+    /// Null, no reply and meaningless strings are not usable (C-03, C-04).
     mutating func learnVault(_ value: JSONValue?, _ flow: inout Flow) {
         if let text = value?.string.map(policy.decoded), ClientTimeline.isUsable(text) {
             flow.vaultID = text
             flow.id = text
             flow.source = "vault"
         }
-        // A change that was cut short goes on, whatever the vault holds (C-28).
+        // An interrupted change of the user ID continues, whatever the vault contains (C-28).
         if let unfinished = storage.switchingTo {
             flow.id = unfinished
             flow.source = "resume"
@@ -71,10 +79,13 @@ extension ScriptedApp {
         return true
     }
 
-    /// The store account is asked only when the phone does not know (C-02).
+    /// Returns whether the app must read the purchase history, which is only the case when the
+    /// phone does not know the user ID (C-02).
     static func needsHistory(_ flow: Flow) -> Bool { flow.id == nil }
 
-    /// The one rule by which purchases name a user, at the start and at the button (C-06).
+    /// Returns the user ID in the purchase history.
+    ///
+    /// The start and the restore button use the same rule (C-06).
     func chosen(_ history: [JSONObject]?, isButton: Bool) -> String? {
         let entries = (history ?? []).filter { entry in
             guard let user = entry["externalUserId"]?.string else { return false }
@@ -90,7 +101,8 @@ extension ScriptedApp {
 
     static func isReal(_ entry: JSONObject) -> Bool { entry["environment"] != "sandbox" }
 
-    /// What is active before what is not, the latest first.
+    /// Sorts entries of the purchase history: active entries before inactive entries, each with the
+    /// latest first.
     static func ordered(_ entries: [JSONObject], isButton: Bool) -> [JSONObject] {
         func rank(_ entry: JSONObject) -> (Int, String) {
             (entry["isActive"] == true ? 1 : 0, entry["purchaseDate"]?.string ?? "")
@@ -114,15 +126,18 @@ extension ScriptedApp {
         }
     }
 
-    /// What the page kept, when the vault has lost it.
+    /// The user ID in the page's web storage, for the case that the vault has lost the ID; nil
+    /// without a usable ID.
     var keptID: String? { storage.currentID.flatMap { ClientTimeline.isUsable($0) ? $0 : nil } }
 
-    /// The install id, unless somebody has logged out of it: then it is nobody's again (C-31).
+    /// Returns the user ID of a new user: the install ID, or a random ID if a logout has given up
+    /// the install ID (C-31).
     mutating func newID() -> String {
         storage.retired.contains(installID()) ? ids.uuid() : installID()
     }
 
-    /// Reads back what was written, and writes it again when it was lost (C-09).
+    /// Reads the written user ID back from the vault, and writes it again if the write was lost
+    /// (C-09).
     mutating func confirm(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         if policy.isWritten(flow) { return true }
         guard case .global(let name, _, _)? = wait else {
@@ -142,12 +157,12 @@ extension ScriptedApp {
 
     static func isWritten(_ flow: Flow) -> Bool { flow.id == flow.vaultID }
 
-    /// The phone keeps the id before anybody is told of it (C-08).
+    /// Stores the user ID in the vault before the app sends it to any server (C-08).
     mutating func write(_ flow: Flow, at now: Int64) {
         if let id = flow.id, id != flow.vaultID { write(.id, id, at: now) }
     }
 
-    /// OneSignal learns of every change of the id (C-10).
+    /// Sets the OneSignal alias to the user ID (C-10).
     mutating func alias(_ id: String?, at now: Int64) {
         send("setonesignalplayerid://?user_id=\(policy.encoded(id ?? ""))", at: now)
     }

@@ -1,16 +1,17 @@
 package import Conformance
 
-/// A device scenario of the scripted app, in virtual time, before a model of a correct backend.
+/// Runs contracts that only contain phone steps with the scripted app, in virtual time and with a
+/// model of a correct backend.
 package enum Simulation {
-    /// Carries a scenario out.
+    /// Runs the steps of one contract.
     ///
     /// - Parameters:
-    ///   - plan: The contract's steps.
-    ///   - name: The namespace of the run.
-    ///   - profile: Endpoints, keys and budgets.
-    ///   - base: The moment that relative times count from.
-    ///   - defects: How the app deviates from a correct one.
-    /// - Returns: What the run left behind.
+    ///   - plan: The plan with the contract's steps.
+    ///   - name: The name of the run's namespace in the simulated fakes.
+    ///   - profile: The profile with the endpoints, vault keys and time budgets.
+    ///   - base: The time to which the relative times of the contract refer.
+    ///   - defects: The built-in defects that the scripted app has; empty for a correct app.
+    /// - Returns: The record of the run, with its journal.
     package static func run(
         _ plan: RunPlan,
         name: String,
@@ -40,20 +41,25 @@ package enum Simulation {
 }
 
 extension PhonePlay {
-    /// A step of a scenario in which nothing but phones takes part; any other is the run's trouble,
-    /// in case a cast let it pass.
+    /// Carries out a step of a contract without a backend.
+    ///
+    /// A step that is not a phone step makes the run inconclusive.
     package static func carryOut(_ step: Step, by performer: inout some PhonePerformer) async {
         if case .name(let user, let id) = step {
-            // Nothing stands for anything before a run gives it a value.
+            // Without a backend, no run assigns values to the templates.
             if id.contains("{{") {
-                performer.fail("a scenario of an app alone names '\(user)' without templates")
+                performer.fail(
+                    "without a backend, the ID of the user '\(user)' cannot contain '{{'"
+                )
             } else {
                 performer.assign(id, to: user)
             }
         } else if case .phone(let step) = step {
             await carryOut(step, by: &performer)
         } else {
-            performer.fail("a scenario of an app alone has nobody for '\(step.kindText)'")
+            performer.fail(
+                "a contract without a backend cannot contain the step '\(step.kindText)'"
+            )
         }
     }
 }

@@ -4,56 +4,62 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// The file descriptors that this process may have open.
+/// The limits of this process on open file descriptors.
 package enum Descriptors {
-    /// More than any run needs; a larger limit makes old programs slow that close every number.
+    /// The largest limit on open descriptors that this process requests, which is more than any run
+    /// needs.
+    ///
+    /// A larger limit slows down old programs that close every possible descriptor.
     private static let wanted: rlim_t = 65_536
 
-    /// Opens the standard streams that the caller has closed.
+    /// Opens `/dev/null` for each standard stream that the parent process has closed.
     ///
-    /// No file and no connection gets their numbers then, and with them the printed text. Writing to a
-    /// closed standard output still fails.
+    /// Otherwise a file or a connection could get the number of a standard stream and receive the
+    /// printed text. Writing to a closed standard output still fails.
     package static func openStandardStreams() {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where fcntl(number, F_GETFD) < 0 {
-            // The lowest free number is this one.
+            // `open` returns the lowest free number, which is this one.
             _ = open("/dev/null", number == STDERR_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Raises the soft limit to the hard one, as far as a run needs it.
+    /// Raises the soft limit on open descriptors to the hard limit, but not beyond the number that
+    /// a run needs.
     package static func raiseLimit() {
         guard var limits = limits(), limits.rlim_cur < min(limits.rlim_max, wanted) else { return }
         limits.rlim_cur = min(limits.rlim_max, wanted)
-        // Where the system refuses, the old limit stays and is used.
+        // If the system refuses, the old limit stays in use.
         setLimits(&limits)
     }
 
-    /// The soft limit; nil where the system does not report it.
+    /// The soft limit on open descriptors; nil when the system does not report it.
     package static var limit: Int? {
         limits().map { Int(min($0.rlim_cur, wanted)) }
     }
 
-    /// The cases that may run at once with a limit.
+    /// Returns the number of cases that may run at once within a limit on open descriptors.
     ///
-    /// A process has about 40 descriptors open before the first case. A case takes 3 sockets in
-    /// Assay, or in the backend that inherits the limit, and a burst several times as many.
+    /// A process has about 40 descriptors open before the first case. A case uses 3 sockets in
+    /// Assay or in the backend, which inherits the limit. A case with a burst of requests uses
+    /// several times as many.
     ///
     /// - Parameters:
-    ///   - wanted: The number that was asked for.
-    ///   - limit: The soft limit.
-    /// - Returns: At least one.
+    ///   - wanted: The requested number to run at once.
+    ///   - limit: The soft limit on open descriptors.
+    /// - Returns: The number that may run at once, at least 1.
     package static func caseCountMax(_ wanted: Int, limit: Int) -> Int {
         min(wanted, max(1, (limit - 56) / 12))
     }
 
-    /// The backends that may run at once with a limit: each one has fakes and connections of its
-    /// own in this process.
+    /// Returns the number of backends that may run at once within a limit on open descriptors.
+    ///
+    /// For each backend, this process has separate fakes and connections.
     ///
     /// - Parameters:
-    ///   - wanted: The number that was asked for.
-    ///   - limit: The soft limit.
-    /// - Returns: At least one.
+    ///   - wanted: The requested number to run at once.
+    ///   - limit: The soft limit on open descriptors.
+    /// - Returns: The number that may run at once, at least 1.
     package static func backendCountMax(_ wanted: Int, limit: Int) -> Int {
         min(wanted, max(1, (limit - 128) / 48))
     }

@@ -4,11 +4,12 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A port of this machine's loopback addresses.
+/// Ports on the loopback addresses of this machine.
 package enum LoopbackPort {
-    /// Whether any socket listens on the port at 127.0.0.1, ::1, or every address.
+    /// Returns whether a socket listens on the port at 127.0.0.1, at ::1, or at every address.
     ///
-    /// Connections that have ended do not count. A port that this user may not open is not in use.
+    /// Closed connections do not count. A port that the current user may not open does not count as
+    /// in use.
     package static func isInUse(_ port: UInt16) -> Bool {
         var four = sockaddr_in()
         four.sin_family = sa_family_t(AF_INET)
@@ -31,7 +32,7 @@ package enum LoopbackPort {
         #else
         let descriptor = socket(family, SOCK_STREAM, 0)
         #endif
-        // Without that family, no program listens there.
+        // If the system lacks this address family, no program listens there.
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var isOn: Int32 = 1

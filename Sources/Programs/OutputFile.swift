@@ -6,28 +6,30 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A file that is written for the user: whole, or not at all.
+/// An output file for the user, which is written completely or not at all.
 ///
-/// The bytes go to a temporary file in the same folder, which then takes the name, so that a full
-/// disk or a kill leaves no half of a file and the earlier one as it was. Devices, FIFOs, descriptors
-/// such as `/dev/stdout`, files with several names, files of another user and files in a folder that
-/// cannot be written are written in place. A symbolic link is followed.
+/// The bytes go to a temporary file in the same folder, which then replaces the file. After a full
+/// disk or a kill, the earlier file is unchanged and no partial file remains.
+///
+/// Some files are written in place: devices, FIFOs, descriptors such as `/dev/stdout`, files with
+/// several names, files of another user, and files in a folder that cannot be written. Symbolic
+/// links are followed.
 package struct OutputFile: Hashable, Sendable {
     /// The users that may read a file or a folder.
     package enum Permissions: Hashable, Sendable {
-        /// The umask decides, as for a report.
+        /// The umask of the process determines who may read the file; used for reports.
         case asUmask
-        /// The owner alone, for what was seen in a run.
+        /// Only the owner may read the file; used for the recorded data of a run.
         case ownerOnly
 
         fileprivate var ofFile: mode_t { self == .ownerOnly ? 0o600 : 0o666 }
         fileprivate var ofFolder: mode_t { self == .ownerOnly ? 0o700 : 0o777 }
     }
 
-    /// A file or a folder that cannot be written, with the system's reason.
+    /// The error for a file or a folder that cannot be written.
     package struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
         package let path: String
-        /// The reason in the system's words, such as `No space left on device`.
+        /// The reason from the system, such as `No space left on device`.
         package let reason: String
 
         package var description: String { "cannot write '\(path)': \(reason)" }
@@ -45,9 +47,11 @@ package struct OutputFile: Hashable, Sendable {
     package let path: String
     private let permissions: Permissions
 
+    /// Describes a file without writing it.
+    ///
     /// - Parameters:
-    ///   - path: The file; its missing folders are made when it is written or checked.
-    ///   - permissions: The users that may read the file and the folders that are made.
+    ///   - path: The file. Its missing folders are created when it is written or checked.
+    ///   - permissions: The users that may read the file and the created folders.
     package init(_ path: String, _ permissions: Permissions = .asUmask) {
         self.path = path
         self.permissions = permissions
@@ -57,9 +61,9 @@ package struct OutputFile: Hashable, Sendable {
 
     /// Replaces the content of the file.
     ///
-    /// A pipe whose reader has ended is not an error.
+    /// A pipe whose reader has closed it is not an error.
     ///
-    /// - Throws: `WriteError`; the temporary file is removed then.
+    /// - Throws: `WriteError`, after the temporary file was removed.
     package func write(_ bytes: [UInt8]) throws(WriteError) {
         switch try target() {
         case .descriptor(let number): try finish(SystemWrite.all(bytes, to: number))
@@ -77,14 +81,16 @@ package struct OutputFile: Hashable, Sendable {
         }
     }
 
-    /// Replaces the content of the file with text in UTF-8.
+    /// Replaces the content of the file with a string in UTF-8.
     ///
     /// - Throws: `WriteError`.
     package func write(_ text: String) throws(WriteError) {
         try write(Array(text.utf8))
     }
 
-    /// Adds text at the end of the file; a failure leaves a regular file as it was.
+    /// Appends a string to the file.
+    ///
+    /// After a failure, a regular file is unchanged.
     ///
     /// - Throws: `WriteError`.
     package func append(_ text: String) throws(WriteError) {
@@ -106,9 +112,9 @@ package struct OutputFile: Hashable, Sendable {
         try finish(code)
     }
 
-    /// Writes a new file in the folder and gives it the name.
+    /// Writes a temporary file in the same folder, and renames it to the path.
     ///
-    /// - Returns: The system's error number; 0 when it is done.
+    /// - Returns: The error number of the system; 0 on success.
     private func replace(_ path: String, _ old: stat?, _ bytes: [UInt8]) -> Int32 {
         let name = ".assay-\(getpid())-\(UInt32.random(in: .min ... .max)).tmp"
         let temporary = PathName(PathName(path).folder).appending(name)
@@ -117,7 +123,7 @@ package struct OutputFile: Hashable, Sendable {
         guard file >= 0 else { return errno }
         var code = SystemWrite.all(bytes, to: file)
         if let old {
-            // A group that the owner is not in stays out.
+            // This fails without harm for a group to which the owner does not belong.
             _ = fchown(file, uid_t.max, old.st_gid)
             if permissions == .asUmask { _ = fchmod(file, old.st_mode & 0o777) }
         }
@@ -127,9 +133,11 @@ package struct OutputFile: Hashable, Sendable {
         return code
     }
 
-    /// Writes into the file that is there; a failure empties a regular one.
+    /// Overwrites the existing file.
     ///
-    /// - Returns: The system's error number; 0 when it is done.
+    /// After a failure, a regular file is empty.
+    ///
+    /// - Returns: The error number of the system; 0 on success.
     private func overwrite(_ path: String, isRegular: Bool, _ bytes: [UInt8]) -> Int32 {
         let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (isRegular ? O_TRUNC : 0)
         let file = open(path, flags)
@@ -141,14 +149,19 @@ package struct OutputFile: Hashable, Sendable {
         return code
     }
 
-    /// Whether a new file of the same name would not be the same to others.
+    /// Returns whether the file must be overwritten in place: it has several hard links or belongs
+    /// to another user.
+    ///
+    /// A new file of the same name would not keep these links or this owner.
     private static func staysInPlace(_ state: stat) -> Bool {
         state.st_nlink > 1 || state.st_uid != geteuid()
     }
 
     // MARK: Before a run
 
-    /// Checks that the file can be written, and leaves nothing of it behind but its folders.
+    /// Checks that the file can be written.
+    ///
+    /// Creates the missing folders of the file, but not the file.
     ///
     /// - Throws: `WriteError`.
     package func check() throws(WriteError) {
@@ -169,8 +182,9 @@ package struct OutputFile: Hashable, Sendable {
         }
     }
 
-    /// Removes the regular file of an earlier run, or empties it where it cannot be removed; a device,
-    /// a FIFO and a descriptor are left alone.
+    /// Removes the regular file of an earlier run, or empties the file when it cannot be removed.
+    ///
+    /// Devices, FIFOs and descriptors stay unchanged.
     package func removeEarlier() {
         guard case .regular(let path, let state)? = try? target() else { return }
         if Self.staysInPlace(state) || unlink(path) != 0 { _ = truncate(path, 0) }
@@ -178,9 +192,9 @@ package struct OutputFile: Hashable, Sendable {
 
     // MARK: Folders
 
-    /// Makes a folder and the ones above it that are missing.
+    /// Creates a folder and its missing parents.
     ///
-    /// - Throws: `WriteError` of the folder that cannot be made.
+    /// - Throws: The `WriteError` of the folder that cannot be created.
     package static func makeFolder(
         _ path: String,
         _ permissions: Permissions
@@ -202,23 +216,24 @@ package struct OutputFile: Hashable, Sendable {
         do throws(WriteError) {
             try Self.makeFolder(PathName(path).folder, permissions)
         } catch {
-            let reason = "cannot make the folder '\(error.path)': \(error.reason)"
+            let reason = "cannot create the folder '\(error.path)': \(error.reason)"
             throw WriteError(self.path, reason)
         }
     }
 
     // MARK: Targets
 
-    /// The thing that a path leads to.
+    /// The file, descriptor or device to which a path leads.
     private enum Target {
-        /// A descriptor of this process: opening its name again would write at another position.
+        /// A descriptor of this process, such as standard output. It is used directly, because a
+        /// file that is opened again by its path is written at another position.
         case descriptor(Int32)
         case missing(String)
         case regular(String, stat)
         case special(String)
     }
 
-    /// More links than these in a row are a circle.
+    /// The number of symbolic links after which a path counts as a cycle.
     private static let linkMax = 40
 
     private func target() throws(WriteError) -> Target {
@@ -233,7 +248,7 @@ package struct OutputFile: Hashable, Sendable {
             switch state.st_mode & S_IFMT {
             case S_IFREG: return .regular(path, state)
             case S_IFDIR: throw error(EISDIR)
-            // Links below /proc lead to what no path names, such as a pipe.
+            // Links below /proc may lead to objects without a path, such as a pipe.
             case S_IFLNK where !path.hasPrefix("/proc/"):
                 path = PathName(PathName(path).folder).appending(try link(path))
             default: return .special(path)
@@ -262,7 +277,7 @@ package struct OutputFile: Hashable, Sendable {
     }
 
     private func finish(_ code: Int32) throws(WriteError) {
-        // The reader of a pipe has seen what it wanted.
+        // A reader that closes its pipe has read everything that it needs.
         guard code != 0, code != EPIPE else { return }
         throw error(code)
     }

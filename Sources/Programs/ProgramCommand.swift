@@ -6,32 +6,35 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// What is started, and what it inherits: nothing but what stands here.
+/// A program to start, with its arguments, folder, environment and descriptors.
+///
+/// The program inherits nothing else from this process.
 package struct ProgramCommand: Sendable {
-    /// Where one of the program's descriptors leads.
+    /// The target or the source of a standard stream of the program.
     package enum Stream: Hashable, Sendable {
         case nothing
-        /// A descriptor of ours, which stays ours.
+        /// A descriptor of this process, which also stays open in this process.
         case descriptor(Int32)
-        /// The end of a file, which is made when it is not there.
+        /// Appends to a file, which is created if it does not exist.
         case appending(path: String)
-        /// Where standard output leads.
+        /// The target of the program's standard output, for its standard error.
         case sameAsOutput
     }
 
     /// The path of an executable file.
     package var path: String
     package var arguments: [String]
-    /// The folder in which it runs; nil is ours.
+    /// The working folder of the program; nil for the current folder of this process.
     package var folder: String?
-    /// The whole environment; nil is `inheritedEnvironment`.
+    /// The complete environment of the program; nil for `inheritedEnvironment`.
     package var environment: [String: String]?
     package var input: Stream = .nothing
     package var output: Stream = .nothing
     package var errors: Stream = .nothing
-    /// Descriptors of ours by the numbers, from 3 to 8, under which the program gets them.
+    /// The descriptors that the program inherits: numbers from 3 to 8 in the program, each with a
+    /// descriptor of this process.
     package var descriptors: [Int32: Int32] = [:]
-    /// The group is killed when we are gone, however we went.
+    /// Whether the program's process group is killed when this process ends for any reason.
     package var endsWithUs = false
 
     package init(_ path: String, _ arguments: [String] = []) {
@@ -39,31 +42,32 @@ package struct ProgramCommand: Sendable {
         self.arguments = arguments
     }
 
-    /// Our environment without the variables that configure Assay.
+    /// The environment of this process without the variables that configure Assay.
     ///
-    /// They hold keys of live services, the token of the control API and the redaction key.
+    /// Such variables contain keys of live services, the token of the control API and the redaction
+    /// key.
     package static var inheritedEnvironment: [String: String] {
         withoutOurs(ProcessInfo.processInfo.environment)
     }
 
-    /// An environment without the variables whose names begin with `ASSAY_`.
+    /// Returns an environment without the variables whose names begin with `ASSAY_`.
     package static func withoutOurs(_ environment: [String: String]) -> [String: String] {
         environment.filter { !$0.key.hasPrefix("ASSAY_") }
     }
 
-    /// Where an executable of that name is.
+    /// Returns the path of an executable file.
     ///
     /// - Parameters:
-    ///   - name: A path, or a name that is looked for.
-    ///   - searchPath: Folders, separated by colons.
-    /// - Returns: Its path; nil when there is none that can be executed.
+    ///   - name: A path, or a name to look up in the search path.
+    ///   - searchPath: The folders to search, separated by colons.
+    /// - Returns: The path; nil when no executable file exists.
     package static func find(_ name: String, searchPath: String) -> String? {
         if name.contains("/") { return isProgram(name) ? name : nil }
         guard !name.isEmpty else { return nil }
         return searchPath.split(separator: ":").lazy.map { "\($0)/\(name)" }.first(where: isProgram)
     }
 
-    /// A file that can be executed, and no folder.
+    /// Returns whether the path is an executable file and not a folder.
     static func isProgram(_ path: String) -> Bool {
         var info = stat()
         return access(path, X_OK) == 0 && stat(path, &info) == 0

@@ -6,20 +6,20 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// What a short program printed, and how it ended.
+/// The output of a program that has run to its end, and the way in which it ended.
 package struct ProgramOutput: Sendable {
     package let bytes: [UInt8]
     package let end: StartedProgram.End
-    /// It was still running when its time was over, and was killed.
+    /// Whether the program was killed because it exceeded its time limit.
     package let isOutOfTime: Bool
 
-    /// Runs a program to its end and keeps what it prints on standard output.
+    /// Runs a program to its end, and collects its standard output.
     ///
     /// - Parameters:
-    ///   - command: What is run; its output is taken.
-    ///   - within: How long it may take until its group is killed.
-    /// - Returns: Everything that it printed, however it ended.
-    /// - Throws: When it cannot be started.
+    ///   - command: The program to run; its `output` is replaced by a pipe.
+    ///   - within: The time after which the process group is killed.
+    /// - Returns: The output and the end of the program, even if the program has failed.
+    /// - Throws: A `StartError` when the program cannot be started.
     package static func of(
         _ command: ProgramCommand,
         within: Duration
@@ -40,7 +40,7 @@ package struct ProgramOutput: Sendable {
         }
         async let printed = all(of: reading)
         let end = await program.ended()
-        // What it left behind would keep its output open.
+        // Child processes that are still running would keep the pipe open.
         program.finish()
         let bytes = await printed
         limit.cancel()

@@ -6,9 +6,9 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A pipe whose ends no program inherits by accident.
+/// A pipe whose ends are not inherited by other programs.
 package enum ProgramPipe {
-    /// The two ends; nil when no descriptor is left.
+    /// Creates a pipe; returns nil when no descriptor is left.
     package static func ends() -> (reading: Int32, writing: Int32)? {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return nil }

@@ -6,17 +6,22 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// `posix_spawn` with the descriptors, the group and the signals that a command asks for.
+/// Starts a program by `posix_spawn`, with the descriptors, the process group and the signals of
+/// its command.
 enum Spawn {
-    /// Waits beside the program for the end of the pipe, which comes when we are gone, and then ends
-    /// the whole group; then becomes the program.
+    /// A shell script that guards the program's process group, and then becomes the program.
+    ///
+    /// A background process of the script waits until the lifeline pipe is closed, which happens
+    /// when Assay ends. It then kills the whole group.
     private static let guarded =
         "(read -r _ <&9; kill -KILL 0) </dev/null >/dev/null 2>&1 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- & "
         + "exec 9<&-; exec \"$0\" \"$@\""
-    /// Goes to the program's folder and becomes the program; `posix_spawn` alone can do so with
-    /// extensions that not every C library has.
+    /// A shell script that changes to the program's folder and becomes the program.
+    ///
+    /// `posix_spawn` can change the folder only with extensions that some C libraries lack.
     private static let entering = "cd -- \"$0\" || exit 126; exec \"$@\""
-    /// The program's number of the lifeline, beyond those that a command may name.
+    /// The number of the lifeline descriptor in the program, above the numbers that a command may
+    /// use.
     private static let lifelineNumber: Int32 = 9
 
     static func start(
@@ -26,16 +31,17 @@ enum Spawn {
         func fail(_ code: Int32) -> StartedProgram.StartError {
             .init(program: command.path, reason: String(cString: strerror(code)))
         }
-        // The shell of the guard would tell nobody but the program's errors that it is not there.
+        // If the program is missing, the guarding shell would report it only in the standard error
+        // of the program.
         guard access(command.path, X_OK) == 0 else { throw fail(errno) }
         guard ProgramCommand.isProgram(command.path) else { throw fail(EACCES) }
         if let folder = command.folder {
             var info = stat()
             guard stat(folder, &info) == 0 else {
-                throw .init(program: command.path, reason: "there is no folder '\(folder)'")
+                throw .init(program: command.path, reason: "the folder '\(folder)' does not exist")
             }
             guard info.st_mode & S_IFMT == S_IFDIR else {
-                throw .init(program: command.path, reason: "'\(folder)' is no folder")
+                throw .init(program: command.path, reason: "'\(folder)' is not a folder")
             }
         }
         var files = FileActions()
@@ -75,13 +81,14 @@ enum Spawn {
     private static var noAttributes: Attributes { nil }
     #endif
 
-    /// A group of its own, so that its children end with it, and the default signals.
+    /// Returns the attributes of the new process: default signals, and a new process group, so that
+    /// its children end with it.
     private static func attributes() -> Attributes {
         var attributes = noAttributes
         posix_spawnattr_init(&attributes)
         var signals = defaultSignals
         posix_spawnattr_setsigdefault(&attributes, &signals)
-        // Threads of a pool block signals, and a program would inherit that.
+        // The threads of a thread pool block signals, which a program would inherit.
         var blocked = sigset_t()
         sigemptyset(&blocked)
         posix_spawnattr_setsigmask(&attributes, &blocked)
@@ -104,14 +111,16 @@ enum Spawn {
     }
 }
 
-/// What happens to the descriptors between the two programs.
+/// The actions of `posix_spawn` that give the new program its descriptors.
 private struct FileActions {
     #if canImport(Glibc)
     var actions = posix_spawn_file_actions_t()
     #else
     var actions: posix_spawn_file_actions_t?
     #endif
-    /// Copies of ours with numbers that no target has, so that no copy overwrites another's source.
+    /// Copies of descriptors, with numbers that the program does not use.
+    ///
+    /// With them, no descriptor is overwritten before it is copied to its number in the program.
     private var copies: [Int32] = []
 
     init() {
@@ -123,7 +132,7 @@ private struct FileActions {
         for copy in copies { close(copy) }
     }
 
-    /// Whether all of it could be arranged.
+    /// Adds the descriptors of a command; returns false when no descriptor is left.
     mutating func add(_ command: ProgramCommand, lifeline: Int32?, number: Int32) -> Bool {
         var targets = command.descriptors.sorted { $0.key < $1.key }.map {
             (target: $0.key, source: $0.value)
@@ -141,8 +150,11 @@ private struct FileActions {
         return true
     }
 
-    /// What we have open is not the program's, or it would hold our callers' connections open after
-    /// us; libraries do not say so of every socket.
+    /// Closes in the new program all descriptors of this process except the kept ones.
+    ///
+    /// With inherited descriptors, the program would keep connections open after this process ends.
+    /// Some libraries do not set the flag (`FD_CLOEXEC`) that closes a socket when a program
+    /// starts.
     private mutating func closeAll(but kept: Set<Int32>) {
         #if canImport(Glibc)
         let last = max(2, kept.max() ?? 0)
@@ -164,7 +176,9 @@ private struct FileActions {
     private typealias CloseFrom =
         @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
-    /// Since glibc 2.34, and not among what Swift sees of it.
+    /// A function of glibc 2.34 and later that closes descriptors in the new program.
+    ///
+    /// Swift does not import it.
     private static let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
         unsafeBitCast($0, to: CloseFrom.self)
     }

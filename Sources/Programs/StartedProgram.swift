@@ -6,13 +6,13 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A program that Assay started, in a process group of its own.
+/// A running program in a separate process group.
 ///
-/// The one place where processes are made. Its end is known at once, from a thread that waits for
-/// it; the process is kept from being forgotten by the system until `finish`, so that no signal
-/// ever reaches a stranger that got its number.
+/// Assay starts every process through this type. A thread waits for the process, so that its end is
+/// known at once. The system keeps the ended process until `finish`. A signal therefore never
+/// reaches another process with the same number.
 package final class StartedProgram: Sendable {
-    /// It could not be started: what the system says.
+    /// The error for a program that could not be started, with the reason from the system.
     package struct StartError: Error, Hashable, Sendable, CustomStringConvertible {
         package let program: String
         package let reason: String
@@ -20,7 +20,7 @@ package final class StartedProgram: Sendable {
         package var description: String { "cannot start '\(program)': \(reason)" }
     }
 
-    /// How a process ended.
+    /// The way in which a process ended.
     package enum End: Hashable, Sendable, CustomStringConvertible {
         case exited(status: Int32)
         case killed(signal: Int32)
@@ -35,14 +35,20 @@ package final class StartedProgram: Sendable {
 
     private struct State {
         var end: End?
-        /// The system has forgotten it: its number may belong to somebody else.
+        /// Whether the process was reaped.
+        ///
+        /// Another process may then have the same number.
         var isReaped = false
         var waiting: [CheckedContinuation<End, Never>] = []
-        /// The writing end of the pipe by which the group learns that we are gone.
+        /// The writing end of the lifeline pipe.
+        ///
+        /// When it is closed, the guard of the program's process group kills the group.
         var lifeline: Int32 = -1
     }
 
-    /// What the waiting thread shares with the owner; it may outlive the owner.
+    /// The state that a started program shares with the thread that waits for its process.
+    ///
+    /// The thread may outlive the program's object.
     private final class Record: Sendable {
         private let lock = NSLock()
         private nonisolated(unsafe) var state = State()
@@ -63,13 +69,13 @@ package final class StartedProgram: Sendable {
         }
     }
 
-    /// The number of the process and of its group.
+    /// The ID of the process, which is also the ID of its process group.
     package let identifier: Int32
     private let record = Record()
 
     /// Starts a program.
     ///
-    /// - Throws: `StartError` when there is no such program, or the system refuses.
+    /// - Throws: `StartError` when the program does not exist or the system refuses.
     package init(_ command: ProgramCommand) throws(StartError) {
         let lifeline = command.endsWithUs ? ProgramPipe.ends() : nil
         guard lifeline != nil || !command.endsWithUs else {
@@ -88,14 +94,16 @@ package final class StartedProgram: Sendable {
 
     deinit { finish() }
 
-    /// A thread that sleeps until the process ends and leaves it for `finish` to be reaped.
+    /// Starts a thread that waits for the end of the process.
+    ///
+    /// The thread does not reap the process; `finish` does that.
     private static func watch(_ process: pid_t, _ record: Record) {
         let thread = Thread {
             var info = siginfo_t()
             while true {
                 let status = waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT)
                 if status == 0 { break }
-                // Whoever reaped it has told how it ended.
+                // `finish` has reaped the process, and reports its end.
                 guard errno == EINTR else { return }
             }
             record.ended(end(info))
@@ -117,10 +125,10 @@ package final class StartedProgram: Sendable {
 
     // MARK: Its end
 
-    /// How it ended; nil while it runs.
+    /// The way in which the process ended; nil while it runs.
     package var end: End? { record.locked { $0.end } }
 
-    /// Waits until it has ended, by itself or by a signal.
+    /// Waits until the process has ended, by itself or by a signal.
     @discardableResult
     package func ended() async -> End {
         await withCheckedContinuation { continuation in
@@ -132,24 +140,25 @@ package final class StartedProgram: Sendable {
         }
     }
 
-    /// Sends a signal to everything of the group that is left.
+    /// Sends a signal to all remaining processes of the program's group.
     package func signal(_ number: Int32) {
         record.locked { state in
             if !state.isReaped { kill(-identifier, number) }
         }
     }
 
-    /// Whether any process of the group still runs.
+    /// Whether any process of the program's group is still running.
     ///
-    /// Ended processes that wait for their parent do not count where `/proc` shows them.
+    /// Ended processes that wait for their parent do not count on systems with `/proc`.
     package var hasGroup: Bool {
         guard kill(-identifier, 0) == 0 || errno == EPERM else { return false }
         return Self.runs(inGroup: identifier) ?? !record.locked { $0.isReaped }
     }
 
-    /// Whether `/proc` lists a running process of a group; nil without a `/proc`.
+    /// Returns whether `/proc` lists a running process of a process group; nil on systems without
+    /// `/proc`.
     private static func runs(inGroup group: pid_t) -> Bool? {
-        // No entry is readable where the system has no such folder.
+        // The folder cannot be listed on a system without `/proc`.
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc"),
             names.contains("self")
         else { return nil }
@@ -157,7 +166,8 @@ package final class StartedProgram: Sendable {
             guard name.first?.isNumber == true,
                 let data = FileManager.default.contents(atPath: "/proc/\(name)/stat")
             else { return false }
-            // `pid (name) state parent group …`, and a name may contain anything.
+            // The file has the form `pid (name) state parent group …`, and a name may contain
+            // anything.
             let text = String(decoding: data, as: UTF8.self)
             guard let end = text.lastIndex(of: ")") else { return false }
             let columns = text[text.index(after: end)...].split(separator: " ")
@@ -166,7 +176,8 @@ package final class StartedProgram: Sendable {
         }
     }
 
-    /// Closes our end of the lifeline, as the system does when we die: the group ends.
+    /// Closes the lifeline pipe, as the system does when Assay ends, so that the program's group is
+    /// killed.
     package func letGo() {
         record.locked { state in
             if state.lifeline >= 0 { close(state.lifeline) }
@@ -174,9 +185,9 @@ package final class StartedProgram: Sendable {
         }
     }
 
-    /// Kills what is left of the group, and forgets the process.
+    /// Kills all remaining processes of the program's group, and reaps the program.
     ///
-    /// Waits for no more than the kernel.
+    /// The call waits only until the kernel has ended the process.
     package func finish() {
         let end: End? = record.locked { state in
             guard !state.isReaped else { return nil }

@@ -4,14 +4,14 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Writing to a descriptor until everything is written or the system refuses.
+/// Writes to a descriptor until everything is written or the system refuses.
 package enum SystemWrite {
-    /// Writes all bytes, and waits where a non-blocking descriptor takes no more.
+    /// Writes all bytes, and waits when a non-blocking descriptor accepts no more.
     ///
     /// - Parameters:
-    ///   - bytes: The bytes.
+    ///   - bytes: The bytes to write.
     ///   - descriptor: An open descriptor.
-    /// - Returns: The system's error number; 0 when everything is written.
+    /// - Returns: The error number of the system; 0 when all bytes were written.
     package static func all(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -7,10 +7,11 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A folder in the temporary one for as long as it is needed, and no longer than this process lives.
+/// A temporary folder that is removed after its use, at the latest when the process ends.
 ///
-/// Its owner holds a lock on a file in it, which the system takes away however the owner ends: folders
-/// whose lock nobody holds are left over from a process that was killed, and the next one removes them.
+/// The process that owns the folder holds a lock on a file in it. The system releases the lock even
+/// when the process is killed. A folder without a locked file is left over from a killed process,
+/// and the next process removes it.
 package final class WorkFolder: Sendable {
     package struct MakeError: Error, CustomStringConvertible {
         package let description: String
@@ -22,23 +23,27 @@ package final class WorkFolder: Sendable {
 
     private static let prefix = "assay-"
     private static let ownerName = "/owner"
-    /// Those of this process that are there.
+    /// The existing work folders of this process, each with the descriptor of its lock.
     private static let open = Mutex<[String: Int32]>([:])
 
-    /// Makes one, and the first time removes what killed processes have left.
+    /// Creates a work folder.
     ///
-    /// - Parameter label: Part of its name, for those who look into the temporary folder.
-    /// - Throws: Why it cannot be made.
+    /// The first call in a process also removes the work folders of killed processes.
+    ///
+    /// - Parameter label: A part of the folder's name, for people who list the temporary folder.
+    /// - Throws: An error with the reason.
     package init(_ label: String = "run") throws(MakeError) {
         _ = Self.swept
         let name = Self.prefix + label + "-" + UUID().uuidString
         let path = NSTemporaryDirectory() + name
-        // No other user may read the backend's log, its data and the key of the proxy's authority.
+        // Other users may not read the backend's log, its data, or the key of the proxy's
+        // certificate authority.
         guard mkdir(path, 0o700) == 0 else {
             let reason = String(cString: strerror(errno))
-            throw MakeError(description: "cannot make the folder '\(path)': \(reason)")
+            throw MakeError(description: "cannot create the folder '\(path)': \(reason)")
         }
-        // It is locked before it has its name: nobody ever finds it without an owner.
+        // The file is locked before it gets its final name, so that it is never found without a
+        // lock.
         let lock = openFile(path + "/new", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0,
             Self.sign(lock), rename(path + "/new", path + Self.ownerName) == 0
@@ -55,7 +60,7 @@ package final class WorkFolder: Sendable {
 
     deinit { remove() }
 
-    /// Removes it with everything in it; a second time does nothing.
+    /// Removes the work folder and its contents; a second call does nothing.
     package func remove() {
         guard !isRemoved.exchange(true, ordering: .relaxed) else { return }
         _ = Self.open.withLock { $0.removeValue(forKey: path) }
@@ -63,16 +68,16 @@ package final class WorkFolder: Sendable {
         close(lock)
     }
 
-    /// Removes all of this process, which is about to end without a farewell.
+    /// Removes all work folders of this process, before it exits without cleanup.
     package static func removeAll() {
         for path in open.withLock({ Array($0.keys) }) {
             try? FileManager.default.removeItem(atPath: path)
         }
     }
 
-    // MARK: What others left
+    // MARK: Folders of killed processes
 
-    /// What the owner's file says: no other program writes it by accident.
+    /// The content of the lock file, which no other program writes by accident.
     private static let signature = Array("assay work folder\n".utf8)
 
     private static func sign(_ file: Int32) -> Bool {
@@ -85,19 +90,19 @@ package final class WorkFolder: Sendable {
         return count == signature.count && bytes.prefix(count).elementsEqual(signature)
     }
 
-    /// `assay-`, a label, and a unique name.
+    /// Returns whether the name has the form of a work folder: `assay-`, a label and a unique ID.
     private static func isOurs(_ name: String) -> Bool {
         name.hasPrefix(prefix) && UUID(uuidString: String(name.suffix(36))) != nil
     }
 
     private static let swept: Void = sweep(NSTemporaryDirectory())
 
-    /// Removes the folders of ours in that one whose owner has ended.
+    /// Removes the work folders inside a folder, if the processes that own them have ended.
     package static func sweep(_ folder: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         for name in names where isOurs(name) {
             let path = folder + (folder.hasSuffix("/") ? "" : "/") + name
-            // Whatever somebody else has put there, or a link that leads elsewhere, is not ours.
+            // Other files, links, and folders of other users are not work folders.
             var state = stat()
             guard lstat(path, &state) == 0, state.st_mode & S_IFMT == S_IFDIR,
                 state.st_uid == geteuid()
@@ -112,7 +117,7 @@ package final class WorkFolder: Sendable {
     }
 }
 
-/// `open` of the system, which the type's own name hides.
+/// The system function `open`, which `WorkFolder.open` hides.
 private func openFile(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
     open(path, flags, mode)
 }

@@ -4,30 +4,38 @@ internal import Foundation
 internal import SwiftASN1
 internal import X509
 
-/// Vouches for the hosts of services before the clients of a backend under test.
+/// The certificate authority that issues TLS certificates for the host names of the fakes.
 ///
-/// It is made for one run and its key never leaves the program, so that nothing it signed is worth
-/// anything to anybody else; who is to trust it is told of its certificate.
+/// The clients of a backend under test accept these certificates when the backend trusts the
+/// authority.
+///
+/// The authority is created for one run, and its private key never leaves the process. Its
+/// certificates are therefore worthless after the run. A backend trusts the authority after loading
+/// `certificate`.
 package struct Authority: Sendable {
-    /// PEM.
+    /// The certificate of the authority itself, in PEM format.
     package let certificate: String
-    /// DER.
+    /// The certificate of the authority itself, in DER format.
     package let certificateBytes: [UInt8]
-    /// The key of every host's certificate, PEM.
+    /// The private key that belongs to the certificates of all hosts, in PEM format.
     package let hostKey: Secret
     private let key: P256.Signing.PrivateKey
     private let publicHostKey: P256.Signing.PublicKey
     private let name: DistinguishedName
     private let begin: Date
 
-    /// What it is called where certificates are listed.
+    /// The common name of the certificate authority, as lists of trusted certificates show it.
     package static let commonName = "Assay, for one run"
 
-    /// Clocks of backends under test go ahead by months (`clock`), so its certificates last longer.
+    /// The lifetime of the authority's certificate, in seconds.
+    ///
+    /// It is long because a backend under test may move its own clock ahead by months (the `clock`
+    /// of a profile).
     private static let validity: TimeInterval = 5 * 365 * 86_400
 
-    /// - Parameter now: By which its certificates are dated.
-    /// - Throws: When the system has no chance to give.
+    /// - Parameter now: The time at which the authority is created; its certificates are valid from
+    ///   one day earlier.
+    /// - Throws: An error when the system provides no random numbers.
     package init(at now: Instant) throws {
         let key = P256.Signing.PrivateKey()
         self.key = key
@@ -58,17 +66,17 @@ package struct Authority: Sendable {
         certificateBytes = document.derBytes
     }
 
-    /// The certificate of a host, PEM.
+    /// Issues a certificate for a host name and returns it in PEM format.
     ///
-    /// - Throws: When the name can stand in no certificate.
+    /// - Throws: An error when the host name is not valid in a certificate.
     package func certificate(of host: String) throws -> String {
         let certificate = try Certificate(
             version: .v3,
             serialNumber: Certificate.SerialNumber(),
             publicKey: Certificate.PublicKey(publicHostKey),
             notValidBefore: begin,
-            // Longer than 825 days is refused by some clients; shorter, and a clock that was moved
-            // by a year finds it over.
+            // Some clients reject certificates that are valid for more than 825 days. A much
+            // shorter validity would expire for a clock that a test moves ahead by a year.
             notValidAfter: begin.addingTimeInterval(800 * 86_400),
             issuer: name,
             subject: try DistinguishedName { CommonName(String(host.prefix(64))) },

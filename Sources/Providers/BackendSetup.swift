@@ -1,13 +1,18 @@
 package import Conformance
 
-/// What a backend under test has to know so that it calls the fakes and takes their events.
+/// The values that a backend under test needs to call the fakes and to receive their webhook
+/// events.
 package struct BackendSetup: Sendable {
-    /// Where a provider's fake is; none: it is not running.
+    /// The base URL of each running fake.
+    ///
+    /// A provider without an entry is not running.
     package var addresses: [Exchange.Party: String]
     package var secrets: [Profile.SecretName: Secret]
-    /// The project whose tokens the backend trusts.
+    /// The Firebase project whose ID tokens the backend accepts.
     package var project: String
-    /// Whether tokens are signed, as in production.
+    /// Whether the fake Firebase signs its tokens, as in production.
+    ///
+    /// If false, tokens are unsigned, as in the Firebase emulator.
     package var isSigned: Bool
 
     package init(
@@ -22,16 +27,16 @@ package struct BackendSetup: Sendable {
         self.isSigned = isSigned
     }
 
-    /// A secret's text; nil when it is not given.
+    /// Returns one of the profile's secrets as a string; nil when the secret is missing or empty.
     package func text(_ name: Profile.SecretName) -> String? {
         secrets[name].flatMap { $0.isEmpty ? nil : $0.exposed }
     }
 }
 
-/// Where a provider sends its events, and what proves that they are its own.
+/// The webhook URL to which a provider sends its events, and the secrets that prove the sender.
 package struct WebhookTarget: Sendable {
     package var url: String
-    /// The whole `Authorization` value.
+    /// The complete value of the `Authorization` header that each webhook request carries.
     package var authorization: Secret?
     package var signing: Secret?
 
@@ -43,8 +48,10 @@ package struct WebhookTarget: Sendable {
 }
 
 extension Exchange.Party {
-    /// The secret of a profile that plays that role for this provider: `key`, `signing` or
-    /// `authorization`; nil when no profile can give it.
+    /// Returns the name that a profile gives to a secret of this provider.
+    ///
+    /// The role is `key`, `signing` or `authorization`; the result is nil when a profile has no
+    /// such secret.
     package func secret(_ role: String) -> Profile.SecretName? {
         Profile.SecretName(rawValue: "\(self)-\(role)")
     }

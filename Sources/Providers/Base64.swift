@@ -1,4 +1,4 @@
-/// Base64 as tokens and keys are written, without Foundation.
+/// Base64 encoding and decoding for tokens and keys, without Foundation.
 package enum Base64 {
     private static let standard = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
@@ -7,7 +7,8 @@ package enum Base64 {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8
     )
 
-    /// The URL alphabet without padding, as JSON web tokens demand (RFC 7515, section 2).
+    /// Encodes bytes with the URL-safe alphabet and without padding, as JSON web tokens require
+    /// (RFC 7515, section 2).
     package static func url(_ bytes: some Collection<UInt8>) -> String {
         encode(bytes, urlSafe, isPadded: false)
     }
@@ -38,7 +39,9 @@ package enum Base64 {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Reads either alphabet, padded or not; nil when a character belongs to neither.
+    /// Decodes Base64 in the standard or the URL-safe alphabet, with or without padding.
+    ///
+    /// Returns nil when a character belongs to neither alphabet.
     package static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         var output: [UInt8] = []
         var word: UInt32 = 0

@@ -1,14 +1,16 @@
 internal import Crypto
 
-/// SHA-256 as reports write it.
+/// SHA-256 digests in the format that reports use.
 package enum Digest {
-    /// `sha256:` and 64 hex digits.
+    /// Returns the SHA-256 digest of the bytes as `sha256:` followed by 64 hex digits.
     package static func sha256(_ bytes: [UInt8]) -> String {
         "sha256:" + hex(SHA256.hash(data: bytes))
     }
 
-    /// 48 bits of HMAC-SHA256 in hex: equal for equal values under one key, and useless to whoever
-    /// has not the key.
+    /// Returns the first 48 bits of the string's HMAC-SHA256 in hex.
+    ///
+    /// The same string and key always give the same fingerprint, which reveals nothing without the
+    /// key.
     package static func fingerprint(_ text: String, key: [UInt8]) -> String {
         let code = HMAC<SHA256>.authenticationCode(
             for: Array(text.utf8),
@@ -21,7 +23,7 @@ package enum Digest {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// SHA-256 of what comes in parts.
+    /// The SHA-256 digest of data that arrives in parts.
     package struct Stream {
         private var hash = SHA256()
 

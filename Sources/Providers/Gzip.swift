@@ -1,11 +1,13 @@
-/// The gzip format (RFC 1952) around bytes that are stored as they are: what asks for `.gz` can read
-/// it, and nothing has to be compressed.
+/// An encoder for the gzip format (RFC 1952) that stores blocks uncompressed.
+///
+/// A client that expects a `.gz` file can read them, and the fake needs no compression.
 enum Gzip {
-    /// The longest stored block (RFC 1951, section 3.2.4).
+    /// The largest size of an uncompressed block, in bytes (RFC 1951, section 3.2.4).
     private static let blockMax = 65_535
 
     static func stored(_ bytes: [UInt8]) -> [UInt8] {
-        // Deflate, no flags, no time, no level, system unknown.
+        // The gzip header: the method is deflate; flags, time and level are zero; the operating
+        // system is unknown.
         var out: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
         var rest = bytes[...]
         repeat {
@@ -24,7 +26,7 @@ enum Gzip {
         (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
     }
 
-    /// CRC-32 of RFC 1952, section 8.
+    /// Returns the CRC-32 of the bytes as RFC 1952, section 8, defines it.
     private static func checksum(_ bytes: [UInt8]) -> UInt32 {
         var sum: UInt32 = 0xffff_ffff
         for byte in bytes {

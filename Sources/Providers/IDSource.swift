@@ -1,6 +1,8 @@
 internal import Conformance
 
-/// Where a fake draws its ids from: a seeded stream, so that a run can be repeated to the letter.
+/// A seeded generator of the IDs that a fake issues.
+///
+/// Two runs with the same seed get exactly the same IDs.
 package struct IDSource: Hashable, Codable, Sendable {
     private var generator: SeededGenerator
 
@@ -16,7 +18,7 @@ package struct IDSource: Hashable, Codable, Sendable {
         draw(count, from: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
     }
 
-    /// A version 4 UUID in lower case.
+    /// Returns the next version 4 UUID of this generator, in lower case.
     package mutating func uuid() -> String {
         let digits = Array("0123456789abcdef".utf8)
         var words = [generator.next(), generator.next()]

@@ -1,14 +1,18 @@
 internal import Crypto
 
-/// A key store of Java's own kind (JKS, version 2) that holds certificates to trust.
+/// An encoder for a Java key store (JKS, version 2) that contains trusted certificates.
 ///
-/// Java reads no PEM file where it is told whom to trust, and this is the one format that needs no
-/// cipher.
+/// Java does not read trusted certificates from a PEM file. JKS is the only format of a Java key
+/// store that needs no cipher.
 package enum JavaTrustStore {
-    /// No secret: the store holds nothing but certificates.
+    /// The password of the key store.
+    ///
+    /// It is not a secret, since the key store contains only certificates.
     package static let password = "assay-trust"
 
-    /// - Parameter certificates: DER.
+    /// Encodes a key store file with these trusted certificates.
+    ///
+    /// - Parameter certificates: The certificates in DER format.
     /// - Returns: The bytes of the file.
     package static func bytes(_ certificates: [[UInt8]]) -> [UInt8] {
         var data: [UInt8] = []
@@ -25,14 +29,15 @@ package enum JavaTrustStore {
         for (number, certificate) in certificates.enumerated() {
             append(2)
             append(text: "assay-\(number)")
-            // When it was put in, in milliseconds: nobody asks.
+            // The time at which the entry was added, in milliseconds; Java ignores it.
             append(0)
             append(0)
             append(text: "X.509")
             append(UInt32(certificate.count))
             data += certificate
         }
-        // What the password vouches for: UTF-16 of it, the words that Java has there, all of it.
+        // The checksum: SHA-1 of the password in UTF-16, the phrase that Java defines, and the
+        // data.
         var digest = Insecure.SHA1()
         digest.update(data: password.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xff)] })
         digest.update(data: Array("Mighty Aphrodite".utf8))
@@ -40,7 +45,7 @@ package enum JavaTrustStore {
         return data + digest.finalize()
     }
 
-    /// The certificates of a PEM file, DER; what is none is left out.
+    /// Returns the certificates of a PEM file in DER format; skips the other contents of the file.
     package static func certificates(inPEM text: String) -> [[UInt8]] {
         var found: [[UInt8]] = []
         var body: String?

@@ -1,14 +1,19 @@
 package import Conformance
 
-/// How a service can be read without changing anything there, so that its answers can be held against
-/// the fake's: where the names of its paths come from, and which of its members people name.
+/// Instructions for reading a live service without changing it.
+///
+/// Assay compares the live responses with the responses of the fake.
 package struct LiveReading: Sendable {
-    /// Where a name of a path is found.
+    /// A request whose response contains the value of a path parameter.
     package struct Source: Sendable {
         package let name: String
-        /// With the names that have to be known before.
+        /// The path of the request.
+        ///
+        /// It may contain path parameters whose values are already known.
         package let path: String
-        /// The places in the answer, the first that holds a text counts.
+        /// JSON pointers into the response.
+        ///
+        /// The first pointer that leads to a string supplies the value.
         package let pointers: [String]
 
         init(_ name: String, _ path: String, _ pointers: String...) {
@@ -16,20 +21,22 @@ package struct LiveReading: Sendable {
         }
     }
 
-    /// The scheme of the `Authorization` that its keys are shown under.
+    /// The authentication scheme of the `Authorization` header that carries the service's API key.
     package let scheme: String
-    /// Names that only the user knows.
+    /// The names of the path parameters whose values the user must supply.
     package let given: [String]
-    /// The same names for the fake.
+    /// Values for the fake of the path parameters that the user supplies for the live service.
     package let fakeGiven: [String: String]
-    /// In the order in which they can be found.
+    /// The requests that supply path parameters.
+    ///
+    /// Each one needs only parameters that earlier requests supply.
     package let sources: [Source]
-    /// What stands behind the path of an operation that demands it: `?app_id={app_id}`.
+    /// The query string that an operation requires, by the operation's path: `?app_id={app_id}`.
     package let queries: [String: String]
-    /// Members whose own members are named by people, not by the service.
+    /// The JSON members whose value is an object with names chosen by users, for example tags.
     package let openMembers: Set<String>
-    /// Members that are absent while nothing is set (documented as such).
+    /// The JSON members that the service leaves out while they have no value, as it documents.
     package let absentWhenUnset: Set<String>
-    /// Puts something into the fake, so that it has something to show.
+    /// Adds data to the fake, so that the fake's responses are not empty.
     package let fill: @Sendable (inout Services, Instant) -> Void
 }

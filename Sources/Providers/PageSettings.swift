@@ -1,21 +1,24 @@
 package import Conformance
 
-/// The switches about web pages that call the fakes.
+/// The switches for web pages that send requests to the fakes.
 package struct PageSettings: Hashable, Codable, Sendable {
-    /// Whether pages of other origins may administer the fakes, such as delete all accounts.
+    /// Whether web pages of other origins may administer the fakes, for example delete all
+    /// accounts.
     package var allowForeignOrigins = false
 
     package init() {}
 }
 
 extension Services {
-    /// Refuses administration of a fake to a web page of another origin, so that no page that happens
-    /// to be open in a browser of this machine changes the fakes.
+    /// Refuses a request with which a web page of another origin tries to administer a fake.
+    ///
+    /// A page that happens to be open in a browser on this machine therefore cannot change the
+    /// fakes.
     ///
     /// - Parameters:
-    ///   - party: The fake that is called.
-    ///   - request: The call as it came from the network.
-    /// - Returns: The refusal; nil when the call is allowed.
+    ///   - party: The provider whose fake is called.
+    ///   - request: The request as it came from the network.
+    /// - Returns: The response that refuses the request; nil when the request is allowed.
     package func refusalOfForeignPage(
         _ party: Exchange.Party,
         _ request: HTTPMessage.Request
@@ -29,8 +32,8 @@ extension Services {
             HTTPMessage.Response(
                 403,
                 json: [
-                    "error": .string("a page of \(page) may not administer the fake \(party)"),
-                    "hint": "call it from a program, or set the switch pages.allowForeignOrigins",
+                    "error": .string("a web page of \(page) may not administer the fake \(party)"),
+                    "hint": "call it from a program, or set pages.allowForeignOrigins to true",
                 ]
             ),
             .inferred,

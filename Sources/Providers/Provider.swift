@@ -1,151 +1,177 @@
 package import Conformance
 
-/// A service around the backend that Assay stands in for: everything that the rest of the program
-/// asks about it.
+/// A service around the backend that Assay imitates with a fake.
 ///
-/// A provider is a value that answers requests, so that a test needs no socket. A new one is a
-/// folder with its type, and a line in `ProviderTable.all` for its field in `Services`.
+/// It contains all information about the service that the rest of the program needs.
+///
+/// A provider is a value that responds to requests, so that a test needs no socket. To add a
+/// provider, add a folder with its type, a field in `Services`, and a line in `ProviderTable.all`.
 package protocol Provider: Hashable, Codable, Sendable {
-    /// The switches of the fake: what the documentation leaves open.
+    /// The switches of the fake.
+    ///
+    /// They select behavior that the service's documentation leaves open.
     associatedtype Settings: Hashable, Codable, Sendable
 
     static var party: Exchange.Party { get }
-    /// Its name in prose.
+    /// The name of the imitated service as prose writes it, for example `Firebase Auth`.
     static var title: String { get }
-    /// Where `assay serve` opens it on 127.0.0.1 unless told otherwise (architecture, section 7).
+    /// The default port at which `assay serve` opens the fake on 127.0.0.1 (section 7 of the
+    /// architecture document).
     static var defaultPort: Int { get }
-    /// The headers and members of its messages that hold secrets.
+    /// The names of the headers and JSON members in the service's messages that contain secrets.
     static var secrets: ProviderSecrets { get }
-    /// Where it is reached under its own name.
+    /// The hosts of the real service.
     static var hosts: [ServiceHost] { get }
-    /// By what a backend's own files can be told to mean it.
+    /// Hints that reveal, in the files of a backend, that the backend uses this service.
     static var hints: ProviderHints { get }
-    /// Whether a call to it can set off something at another provider.
+    /// Whether a call to this fake can cause a change or a call at the fake of another provider.
     static var setsOffOthers: Bool { get }
-    /// What people and tests can do to it beside calling it.
+    /// The operations that users and tests can perform on the fake through the control API.
     static var controls: [ProviderControl] { get }
-    /// Switches beside `settings`, under names of their own.
+    /// Groups of switches in addition to `settings`, each with its own name.
     static var moreSwitches: [SwitchGroup] { get }
-    /// What of the service's interface is there, and what is not.
+    /// The operations of the service's API, both supported and unsupported by the fake.
     static var operations: [ServiceOperation] { get }
-    /// How the live service is read without changing anything there; nil: there is nothing to hold
-    /// its answers against.
+    /// Instructions for reading the live service without changing it; nil when there is no live
+    /// service to compare the fake with.
     static var liveReading: LiveReading? { get }
-    /// The endpoint of a profile at which a backend takes its events; nil: it sends none.
+    /// The name that a profile gives to the backend's webhook endpoint for this service; nil when
+    /// the service sends no events.
     static var webhookEndpoint: String? { get }
 
     var settings: Settings { get set }
 
     /// - Parameters:
-    ///   - seed: What its ids are drawn from.
-    ///   - key: What its callers have to show; one that is not given is not demanded.
+    ///   - seed: The seed from which the fake generates its IDs.
+    ///   - key: The API key that callers must send; nil to accept every caller.
     init(seed: UInt64, key: Secret?)
 
-    /// Answers as the service would, or as unluckily as a plan says; never fails, whatever the
-    /// request says.
+    /// Returns the service's usual response to a request, or the response that a plan requires.
+    ///
+    /// Responds even to an invalid request, with the service's error.
     mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
         planned: ProviderPlan.Answer
     ) -> Reply
 
-    /// Whether a call is refused to web pages of other origins: administration of the fake, which no
-    /// page of an app does.
+    /// Whether web pages of other origins must not send this request, because the request
+    /// administers the fake.
+    ///
+    /// A page of an app never sends such a request.
     func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool
 
-    /// The service's own failure of that status.
+    /// Returns the service's own error response with this HTTP status.
     func failure(_ status: Int, of request: HTTPMessage.Request) -> HTTPMessage.Response
 
-    /// The service's own refusal of a call that came too soon, which asks for so many milliseconds
-    /// of pause: whole seconds.
+    /// Returns the service's own response to a call that came too soon.
+    ///
+    /// The response asks the caller to wait for the given time, rounded down to whole seconds.
     func busy(_ milliseconds: Int64, of request: HTTPMessage.Request) -> HTTPMessage.Response
 
-    /// The service's own refusal of that code; nil where it knows none.
+    /// Returns the service's own error response with this error code; nil when the service has no
+    /// such code.
     func failure(code: String) -> HTTPMessage.Response?
 
-    /// What it was told in confidence, by the names that a profile gives such secrets.
+    /// The secrets that users entered into the fake, by the names that a profile gives to them.
     var confided: [(name: String, secret: Secret)] { get }
 
-    /// Who makes a call that came to its port: the backend, or an app.
+    /// Returns the sender of a request that reached the fake's port: the backend or an app.
     static func caller(of request: HTTPMessage.Request) -> Exchange.Party
 
-    /// The variables that tell a backend of it.
+    /// Returns the environment variables that make a backend use the fake instead of the real
+    /// service.
     static func environment(_ setup: BackendSetup) -> [String: String]
 
-    /// What it asked of others, from what a call says; nil when no rule looks at such calls.
+    /// Recognizes a call that the rules of Assay examine, and describes it in terms that all
+    /// providers share.
+    ///
+    /// Returns nil for any other exchange (request and response).
     static func call(in exchange: Exchange) -> ProviderCall?
 
-    /// Takes over what a reset keeps: switches, and where events go.
+    /// Copies the part of the old state that survives a reset: the switches and the destinations of
+    /// events.
     mutating func keep(from old: Self)
 
-    /// Takes a key again that was not saved with the rest.
+    /// Sets the API key again after the fake's state was loaded.
+    ///
+    /// API keys are never saved.
     mutating func take(key: Secret?)
 
-    // MARK: What follows
+    // MARK: Consequences
 
-    /// Learns from the others what the answer to a request may depend on.
+    /// Copies data from the other fakes that the response to this request may depend on.
     static func prepare(
         _ services: inout Services,
         for request: HTTPMessage.Request,
         at now: Instant
     )
 
-    /// Carries what it wants to tell to where it belongs.
+    /// Passes this fake's pending events and calls to their destinations, such as the delivery
+    /// queue or another fake.
     ///
-    /// - Returns: The calls that this made to other providers.
+    /// - Returns: The calls that this fake made to other fakes.
     static func settle(_ services: inout Services, at now: Instant) -> [Services.InternalCall]
 
-    /// When something next happens by itself; nil when nothing will.
+    /// The next time at which the fake's state changes without a call; nil when there is no such
+    /// time.
     var nextMoment: Instant? { get }
 
-    /// The number of renewals that happen by themselves up to a time, as far as they are foreseen.
+    /// Returns the expected number of automatic renewals of subscriptions until a time.
     func renewalCount(by time: Instant) -> Int
 
-    /// Who has something there, in no order.
+    /// Returns the customers who have purchases at the service, in no particular order.
     func subscribers(at now: Instant) -> [ShownSubscriber]
 
     // MARK: Webhooks
 
-    /// What proves the sender of a delivery: what `attempt` puts in, recognised.
+    /// Checks the headers with which a webhook delivery proves its sender.
+    ///
+    /// `attempt` adds these headers.
     ///
     /// - Parameters:
     ///   - request: A delivery that reached a backend.
-    ///   - target: With the secrets that the backend knows; what is not given is not examined.
-    ///   - now: When it was sent, by the sender's real clock.
-    /// - Returns: What there is to say about it; nothing where it sends no events.
+    ///   - target: The webhook's destination, with the secrets that the backend knows. A proof
+    ///     whose secret is missing is not checked.
+    ///   - now: The time of sending on the sender's real clock.
+    /// - Returns: The result of the check; empty for a provider that sends no events.
     static func proof(
         of request: HTTPMessage.Request,
         for target: WebhookTarget,
         at now: Instant
     ) -> SenderProof
 
-    /// The event that a value is, as a log, an export or the documentation shows it.
+    /// Recognizes an event of the service in a JSON value from a log, an export or the
+    /// documentation.
     ///
-    /// - Returns: What the service sends for it; nil when it is none of its events.
+    /// - Returns: The event in the form that the service sends; nil when the value is not an event
+    ///   of the service.
     static func event(in value: JSONValue) -> ShownEvent?
 
-    /// Sends its events there from now on.
+    /// Makes the fake send its events to this destination from now on.
     mutating func connect(_ target: WebhookTarget)
 
-    /// Where an attempt goes and what it says; nil when the webhook is gone.
+    /// Returns the URL and the request for an attempt at a delivery; nil when the webhook no longer
+    /// exists.
     ///
-    /// `now` is real time, which a signature is dated with: a receiver holds it against its own clock,
-    /// however far the virtual one was moved.
+    /// `now` is the real time, and signatures are dated with it: a receiver compares the date with
+    /// its own clock, however far the virtual clock was moved.
     func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt?
 
-    /// When an event is delivered again.
+    /// Returns the retry schedule that the service uses for this delivery.
     func schedule(of delivery: WebhookDelivery) -> RetrySchedule
 }
 
-/// An event of a service that somebody shows outside a delivery.
+/// An event of a service that was found outside of a webhook delivery, for example in a log.
 package struct ShownEvent: Hashable, Sendable {
-    /// As it is delivered.
+    /// The event's body in the form in which the service delivers it.
     package var body: JSONValue
-    /// Its own name of itself; nil when it has none.
+    /// The ID of the event; nil when the event has none.
     package let id: String?
-    /// What happened; nil when it does not say so.
+    /// The type of the event; nil when the event does not name its type.
     package let type: String?
-    /// When it says that it came about.
+    /// The time at which the event happened, according to the event itself; nil when the event
+    /// contains no time.
     package let time: Instant?
 
     package init(
@@ -158,7 +184,9 @@ package struct ShownEvent: Hashable, Sendable {
     }
 }
 
-/// Names of headers and members that hold secrets, in lower case and as the service writes them.
+/// The names of a service's headers and JSON members that contain secrets.
+///
+/// Headers are in lower case, and members are in the service's spelling.
 package struct ProviderSecrets: Hashable, Sendable {
     package var headers: [String]
     package var members: [String]
@@ -169,10 +197,10 @@ package struct ProviderSecrets: Hashable, Sendable {
     }
 }
 
-/// One attempt to hand an event to a webhook.
+/// One attempt to deliver an event to a webhook.
 package struct WebhookAttempt: Sendable {
     package let url: String
-    /// The request to the path of that URL, signed at this moment.
+    /// Creates the request for the path of `url`, signed with the time of the attempt.
     package let request: @Sendable (_ path: String) -> HTTPMessage.Request
 
     package init(
@@ -207,10 +235,12 @@ extension Provider {
 
     package static func environment(_: BackendSetup) -> [String: String] { [:] }
 
-    /// Who sends no events has nowhere to send them.
+    /// Does nothing.
+    ///
+    /// This is the default for a provider that sends no events.
     package mutating func connect(_: WebhookTarget) {}
 
-    /// Answers as the service usually would.
+    /// Returns the service's usual response to a request, without a planned fault.
     package mutating func respond(to request: HTTPMessage.Request, at now: Instant) -> Reply {
         respond(to: request, at: now, planned: .asUsual)
     }
@@ -219,7 +249,7 @@ extension Provider {
         _ status: Int,
         of request: HTTPMessage.Request
     ) -> HTTPMessage.Response {
-        HTTPMessage.Response(status, json: ["error": "by plan"])
+        HTTPMessage.Response(status, json: ["error": "planned failure"])
     }
 
     package func busy(
@@ -259,6 +289,8 @@ extension Provider {
 
     package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? { nil }
 
-    /// No provider retries what it never sends.
+    /// Returns a schedule without retries.
+    ///
+    /// This is the default for a provider that sends no events.
     package func schedule(of delivery: WebhookDelivery) -> RetrySchedule { .never }
 }

@@ -1,7 +1,9 @@
 package import Conformance
 
-/// A provider's line in the table of all: the same questions for every one of them, without its
-/// type.
+/// The entry of a provider in `ProviderTable`.
+///
+/// It exposes the members of `Provider` as closures, so that code can use all providers without
+/// knowing their types.
 package final class ProviderEntry: Sendable {
     package let party: Exchange.Party
     package let title: String
@@ -11,10 +13,12 @@ package final class ProviderEntry: Sendable {
     package let hints: ProviderHints
     package let setsOffOthers: Bool
     package let controls: [ProviderControl]
-    /// Its own switches, under its name, and those beside them.
+    /// The switches of the provider's `settings`, under the provider's name, followed by its
+    /// additional groups of switches.
     package let switches: [SwitchGroup]
     package let webhookEndpoint: String?
-    /// Made when it is asked for: nobody waits for it at the start.
+    /// Creates the list of the service's operations on demand, so that the program's start does not
+    /// wait for it.
     package let operations: @Sendable () -> [ServiceOperation]
     package let liveReading: @Sendable () -> LiveReading?
     package let caller: @Sendable (HTTPMessage.Request) -> Exchange.Party
@@ -25,15 +29,19 @@ package final class ProviderEntry: Sendable {
     package let subscribers: @Sendable (Services, Instant) -> [ShownSubscriber]
     package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
 
-    /// The hosts by which files that name them mean the service.
+    /// The hosts that belong to this service alone.
+    ///
+    /// A backend's file that names one of them means this service.
     package var ownHosts: [String] { hosts.filter(\.isOwn).map(\.name) }
 
-    /// Answers one request.
+    /// Responds to one request to the provider's fake.
     let respond:
         @Sendable (inout Services, HTTPMessage.Request, Instant, ProviderPlan.Answer) -> Reply
     let isClosedToForeignPages: @Sendable (Services, HTTPMessage.Request) -> Bool
     let failure: @Sendable (Services, Int, HTTPMessage.Request) -> HTTPMessage.Response
-    /// With the pause that it asks for, in milliseconds.
+    /// Returns the service's response to a call that came too soon.
+    ///
+    /// The number is the requested pause in milliseconds.
     let busy: @Sendable (Services, Int64, HTTPMessage.Request) -> HTTPMessage.Response
     let refusal: @Sendable (Services, String) -> HTTPMessage.Response?
     let prepare: @Sendable (inout Services, HTTPMessage.Request, Instant) -> Void

@@ -1,12 +1,18 @@
-/// By what the files of a backend can be told to mean a provider.
+/// Hints that reveal, in the files of a backend, that the backend uses a provider.
 package struct ProviderHints: Sendable {
-    /// Parts of a variable's name, in upper case and between underscores.
+    /// Parts of the names of the provider's environment variables, in upper case, such as
+    /// `ONESIGNAL`.
+    ///
+    /// Underscores separate the parts of a name.
     package var words: [String]
-    /// What variables stand for that hold neither an address nor a secret, by a part of their names.
+    /// Values for environment variables that contain neither an address nor a secret, by a part of
+    /// the variable's name, such as `APP_ID`.
     package var values: [String: String]
-    /// Packages through which programs use it, in lower case.
+    /// The names of packages with which programs use the service, in lower case.
     package var packages: [String]
-    /// Variables that say where the keys of its tokens are; empty where it issues none.
+    /// The environment variables for the address of the keys that verify the service's tokens.
+    ///
+    /// The list is empty when the service issues no tokens.
     package var keyAddresses: [String]
 
     package init(

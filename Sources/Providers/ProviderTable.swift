@@ -1,43 +1,51 @@
 package import Conformance
 
-/// All providers of a program: a value, so that a test can add one that there is not.
+/// The table of all providers that a program knows.
+///
+/// The table is a value, so that a test can add a provider that exists only in the test.
 package struct ProviderTable: Sendable {
-    /// In the order in which they settle.
+    /// The entries of the table.
+    ///
+    /// The fakes pass on their pending events in this order.
     package let entries: [ProviderEntry]
     private let byParty: [Exchange.Party: ProviderEntry]
 
-    /// - Parameter entries: At most one for a party.
+    /// - Parameter entries: The entries of the table, with at most one entry for each party.
     package init(_ entries: [ProviderEntry]) {
         self.entries = entries
         byParty = Dictionary(entries.map { ($0.party, $0) }) { first, _ in first }
     }
 
-    /// Every provider that there is: who adds one adds a line here.
+    /// The table of all providers that Assay imitates.
+    ///
+    /// A new provider needs a line here.
     package static let all = ProviderTable([
         ProviderEntry(\.despia), ProviderEntry(\.revenueCat), ProviderEntry(\.purchasely),
         ProviderEntry(\.oneSignal), ProviderEntry(\.firebase),
     ])
 
-    /// In the order in which people are told of them.
+    /// The entries of the table in the order in which users see the providers.
     package var listed: [ProviderEntry] {
         entries.sorted { $0.party.rawValue < $1.party.rawValue }
     }
 
-    /// The provider that is that party; nil for parties that are none.
+    /// Returns the table's entry for a party; nil when the party is not a provider.
     package subscript(party: Exchange.Party) -> ProviderEntry? { byParty[party] }
 
-    /// The provider of that name, as flags and the control API write it; nil when there is none.
+    /// Returns the provider with this name in the spelling of flags and of the control API; nil
+    /// when no provider has this name.
     package func named(_ name: String) -> ProviderEntry? {
         Exchange.Party(named: name).flatMap { byParty[$0] }
     }
 
-    /// What they are called in prose.
+    /// The names of all providers as prose writes them, separated by commas.
     package var titles: String { listed.map(\.title).joined(separator: ", ") }
 
-    /// What they are called in flags and addresses.
+    /// The names of all providers as flags and URLs spell them.
     package var names: [String] { listed.map(\.party.description) }
 
-    /// The exchange with what the provider that it went to was asked for.
+    /// Returns the exchange (request and response) with its member `call` set: the meaning of the
+    /// request for the provider that received it.
     package func understood(_ exchange: Exchange) -> Exchange {
         var exchange = exchange
         exchange.call = byParty[exchange.to]?.call(exchange)
@@ -46,7 +54,7 @@ package struct ProviderTable: Sendable {
 
     package var switches: [SwitchGroup] { listed.flatMap(\.switches) + [Self.pages] }
 
-    /// The switches about web pages, which are the same for all fakes.
+    /// The group of switches for web pages, which apply to all fakes.
     private static let pages = SwitchGroup("pages") {
         $0.pages ?? PageSettings()
     } write: {
@@ -54,7 +62,10 @@ package struct ProviderTable: Sendable {
     }
 }
 
-/// A table is no state: it says how states are asked, and is not saved with them.
+/// Compares two tables by the parties of their providers.
+///
+/// A table is not part of the fakes' state: it defines access to that state, and is not saved with
+/// it.
 extension ProviderTable: Hashable {
     package static func == (left: ProviderTable, right: ProviderTable) -> Bool {
         left.entries.map(\.party) == right.entries.map(\.party)

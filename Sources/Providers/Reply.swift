@@ -1,23 +1,27 @@
 package import Conformance
 
-/// What a fake does with one request: the answer, how it leaves, and what it changed.
+/// The result of one request to a fake: the response, the manner in which it is sent, and the
+/// effects of the request.
 package struct Reply: Hashable, Sendable {
-    /// How the answer reaches, or fails to reach, the caller.
+    /// The manner in which a fake sends the response, or fails to send it.
     package enum Manner: Hashable, Sendable {
         case answer
-        /// The connection is reset; the caller sees no byte.
+        /// The fake resets the connection before it sends a byte of the response.
         case reset
-        /// The connection is held open and nothing is sent.
+        /// The fake holds the connection open and sends nothing.
         case never
-        /// The connection is cut in the middle of the body.
+        /// The fake cuts the connection in the middle of the response's body.
         case half
-        /// The answer leaves after this many milliseconds.
+        /// The fake sends the response after this many milliseconds.
         case slow(Int64)
-        /// The connection is reset after this many milliseconds.
+        /// The fake resets the connection after this many milliseconds, without a response.
         case hang(Int64)
     }
 
-    /// Where a fake's behaviour is known from; sent along as `x-assay-fake`.
+    /// The evidence for a fake's behavior: documentation, a captured response of the service, or
+    /// inference.
+    ///
+    /// It is sent in the header `x-assay-fake`.
     package enum Confidence: String, Hashable, Sendable {
         case documented, captured, inferred
     }
@@ -25,9 +29,10 @@ package struct Reply: Hashable, Sendable {
     package var response: HTTPMessage.Response
     package var manner: Manner
     package var effects: [Effect]
-    /// The run whose ids the request named; empty when it named none.
+    /// The namespace of the test run whose IDs the request contains; empty when the request
+    /// contains no such ID.
     package var namespace: String
-    /// When, on that run's clock.
+    /// The time of the reply on the clock of the test run to which the request belongs.
     package var at = Instant(milliseconds: 0)
 
     package init(
@@ -49,8 +54,10 @@ package struct Reply: Hashable, Sendable {
 }
 
 extension HTTPMessage.Request {
-    /// The path's segments, split first and percent-decoded afterwards, since ids contain `/`, `:`
-    /// and `$`; nil when a segment is not valid UTF-8.
+    /// The segments of the path.
+    ///
+    /// The path is split first and then percent-decoded, because IDs contain `/`, `:` and `$`. Nil
+    /// when a segment is not valid UTF-8.
     package var pathSegments: [String]? {
         var segments: [String] = []
         for part in path.split(separator: "/") {

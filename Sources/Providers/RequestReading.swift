@@ -1,7 +1,9 @@
 package import Conformance
 
 extension HTTPMessage.Request {
-    /// The query's pairs in order, decoded; `+` is a blank there.
+    /// The name–value pairs of the query string in their order, decoded.
+    ///
+    /// A `+` is decoded as a space.
     package var query: [(name: String, value: String)] {
         guard let mark = target.firstIndex(of: "?") else { return [] }
         let text = target[target.index(after: mark)...].prefix { $0 != "#" }
@@ -10,10 +12,10 @@ extension HTTPMessage.Request {
 
     package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
-    /// Whether a web page of another origin makes the call, by the headers that browsers add (Fetch
-    /// Metadata, RFC 6454).
+    /// Whether a web page of another origin sent the request, according to the headers that
+    /// browsers add (Fetch Metadata, RFC 6454).
     ///
-    /// A page on another port of this machine is of another origin, too.
+    /// A page from another port of this machine counts as a page of another origin.
     package var isFromForeignPage: Bool {
         if let site = self[field: "sec-fetch-site"]?.lowercased(),
             !["same-origin", "none"].contains(site)
@@ -25,7 +27,7 @@ extension HTTPMessage.Request {
         return !["http://" + host, "https://" + host].contains(origin)
     }
 
-    /// The body's pairs, when it is a form.
+    /// The name–value pairs of a request body that is an HTML form, decoded.
     package var form: [(name: String, value: String)] {
         FormText.pairs(String(decoding: body, as: UTF8.self))
     }
@@ -35,9 +37,9 @@ extension HTTPMessage.Request {
             ?? false
     }
 
-    /// The body as JSON; nil for no body at all.
+    /// Returns the request body as JSON; nil when the body is empty.
     ///
-    /// Duplicate keys are kept, the last one counts, as the services' own parsers do.
+    /// Duplicate keys are kept and the last one counts, as in the parsers of the imitated services.
     package func json(depthMax: Int = 64) throws(JSONError) -> JSONValue? {
         if let parsedBody { return parsedBody }
         guard body.contains(where: { $0 > 0x20 }) else { return nil }
@@ -47,12 +49,16 @@ extension HTTPMessage.Request {
         )
     }
 
-    /// Reads the body ahead of time, so that nobody who holds a lock has to.
+    /// Parses the request body ahead of time if it is a JSON object.
+    ///
+    /// It is then not parsed later, while a lock is held.
     package mutating func readBody() {
         if body.first == UInt8(ascii: "{") { parsedBody = try? json() }
     }
 
-    /// The body as a JSON object; empty for no body, nil with the reason when it is something else.
+    /// Returns the request body as a JSON object, which is empty when the body is missing.
+    ///
+    /// For any other body the object is nil, and `problem` contains the reason.
     package func jsonObject(depthMax: Int = 64) -> (object: JSONObject?, problem: String) {
         do throws(JSONError) {
             guard let value = try json(depthMax: depthMax) else { return (JSONObject(), "") }
@@ -63,7 +69,9 @@ extension HTTPMessage.Request {
         }
     }
 
-    /// The scheme in lower case and the credential of `Authorization`; nil when it has no two words.
+    /// The scheme of the `Authorization` header in lower case, and its credential.
+    ///
+    /// Nil unless the header's value has two words.
     package var authorization: (scheme: String, credential: String)? {
         guard let value = self[field: "authorization"] else { return nil }
         let words = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
@@ -73,7 +81,10 @@ extension HTTPMessage.Request {
 }
 
 extension JSONValue {
-    /// A text, or the digits of a number: what services take for one another.
+    /// The value of a string, or the digits of a number, because the imitated services accept one
+    /// in place of the other.
+    ///
+    /// Nil for any other JSON value.
     var scalarText: String? {
         switch self {
         case .string(let text): text

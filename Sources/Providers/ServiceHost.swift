@@ -1,21 +1,26 @@
 package import Conformance
 
-/// A host at which a service is reached under its own name, and where its paths stand at the fake.
+/// A host of a real service, and the place of that host's paths at the fake.
 package struct ServiceHost: Hashable, Sendable {
-    /// In lower case.
+    /// The name of the host, in lower case.
     package let name: String
-    /// What the fake's path has before the service's.
+    /// The prefix that the fake puts before the paths of this host, for example the host's name.
     package let prefix: String
-    /// How paths begin that are the service's; nil: all of them are.
+    /// The prefixes of the paths on this host that belong to the service.
+    ///
+    /// If nil, all paths belong to it.
     package let paths: [String]?
-    /// Whether a file that names the host means the service; others share it.
+    /// Whether the host belongs to this service alone, so that a backend's file that names the host
+    /// means this service.
+    ///
+    /// False for a host that several services share.
     package let isOwn: Bool
 
     /// - Parameters:
-    ///   - name: The host, in lower case.
-    ///   - prefix: What the fake's path has before the service's.
-    ///   - paths: How paths begin that are the service's; nil: all of them are.
-    ///   - isOwn: Whether a file that names it means the service.
+    ///   - name: The name of the host, in lower case.
+    ///   - prefix: The prefix that the fake puts before the paths of this host.
+    ///   - paths: The prefixes of the paths that belong to the service; nil: all paths.
+    ///   - isOwn: Whether the host belongs to this service alone.
     package init(
         _ name: String,
         prefix: String = "",
@@ -28,7 +33,9 @@ package struct ServiceHost: Hashable, Sendable {
         self.isOwn = isOwn
     }
 
-    /// Where the fake answers what the service has at that path and query; nil: it has nothing there.
+    /// Converts a path and query at the real host to the path and query at the fake.
+    ///
+    /// Returns nil when the path does not belong to the service.
     package func target(for target: String) -> String? {
         guard paths?.contains(where: target.hasPrefix) ?? true else { return nil }
         return prefix + target
@@ -36,7 +43,9 @@ package struct ServiceHost: Hashable, Sendable {
 }
 
 extension ProviderTable {
-    /// Whose host that is, whatever its case; nil: no service's that a fake stands in for.
+    /// Finds the provider whose real service has this host name, ignoring case.
+    ///
+    /// Returns nil when no fake imitates the host.
     package func host(_ name: String) -> (party: Exchange.Party, host: ServiceHost)? {
         let name = name.lowercased()
         for entry in listed {

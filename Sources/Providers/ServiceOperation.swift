@@ -1,34 +1,43 @@
-/// An operation of a service's interface, and what its fake does about it: a line of the inventory
-/// that `assay coverage` prints.
+/// An operation of a service's API, and the support for it in the fake.
+///
+/// `assay coverage` prints one line for each operation.
 package struct ServiceOperation: Hashable, Sendable {
+    /// The support for an operation in the fake.
     package enum Standing: String, Hashable, Sendable, CaseIterable {
-        /// Answered out of the fake's own model.
+        /// The fake supports the operation and computes the response from its own model.
         case served
-        /// Known, and refused as the service refuses who has no right to it: it is no part of what a
-        /// backend or an app does.
+        /// The fake refuses the operation with the service's error for a caller without permission,
+        /// because neither a backend nor an app calls it.
         case refused
-        /// Known, and answered by name that it is not there: 501.
+        /// The fake does not support the operation: it responds with 501 and the operation's name.
         case absent
     }
 
-    /// The part of the service's interface, as it is called in prose: `REST v2`.
+    /// The name of the part of the service's API to which the operation belongs: `REST v2`.
     package let interface: String
     package let method: String
-    /// From the host on, with names in braces: `/v2/projects/{project_id}/customers`.
+    /// The operation's path after the host name, with parameters in braces:
+    /// `/v2/projects/{project_id}/customers`.
     package let path: String
     package let standing: Standing
-    /// Whether the service's own API description lists it; others are of older or other origin.
+    /// Whether the service's own API description lists the operation.
+    ///
+    /// Other operations come from older documentation or from other sources.
     package let isDescribed: Bool
-    /// Whether CI holds its answers against the description that the service publishes.
+    /// Whether CI validates the fake's responses to this operation against the API description that
+    /// the service publishes.
     package let isValidated: Bool
-    /// What differs from the description on purpose, with its reason or switch.
+    /// A deliberate difference between the fake and the service's API description, with its reason
+    /// or its switch.
     package let deviation: String?
 }
 
-/// A part of an operation's path.
+/// A segment in the path of an API operation.
 private enum PathPart: Sendable {
     case text(String)
-    /// With the verb that stands behind it, as Google writes them: `{project}:queryAccounts`.
+    /// A parameter in the path.
+    ///
+    /// In Google's notation a verb may follow it in the same segment: `{project}:queryAccounts`.
     case name(String, verb: String)
 
     init(_ text: Substring) {
@@ -48,12 +57,12 @@ private enum PathPart: Sendable {
     }
 }
 
-/// What stands in a path in the place of an operation's names.
+/// The values of an operation's path parameters in one request.
 struct PathValues: Sendable {
     fileprivate let parts: [PathPart]
     fileprivate let segments: [String]
 
-    /// Nil for a name that the operation's path has not.
+    /// Returns the value of a path parameter; nil when the operation's path has no such parameter.
     subscript(wanted: String) -> String? {
         for (part, segment) in zip(parts, segments) {
             guard case .name(let name, let verb) = part, name == wanted else { continue }
@@ -63,17 +72,23 @@ struct PathValues: Sendable {
     }
 }
 
-/// The operations of one interface: which one a path names, and who answers it.
+/// The table of the operations of one API.
 ///
-/// What is answered is found in the very table that the inventory is made of, so that neither can
-/// say what the other does not do.
+/// It finds the operation for the path of a request.
+///
+/// The same table routes requests and generates the inventory of supported operations. The
+/// inventory therefore cannot claim anything that the fake does not do.
 struct OperationTable<Call: Hashable & Sendable>: Sendable {
-    /// A class, so that a search copies none.
+    /// A row of the table, which describes one operation.
+    ///
+    /// It is a class, so that a search copies no rows.
     final class Row: Sendable {
         let method: String
-        /// With names in braces, below the interface's root.
+        /// The operation's path below the root of the API, with parameters in braces.
         let path: String
-        /// Who answers here; nil: it is refused.
+        /// The case that identifies the operation's handler.
+        ///
+        /// If nil, the fake refuses the operation.
         let call: Call?
         let standing: ServiceOperation.Standing
         let isDescribed: Bool
@@ -97,7 +112,7 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
             parts = path.prefix { $0 != "?" }.split(separator: "/").map(PathPart.init)
         }
 
-        /// An operation that the description does not list.
+        /// Returns a row for an operation that the service's API description does not list.
         static func older(_ method: String, _ path: String, _ call: Call) -> Row {
             Row(method, path, call, isDescribed: false)
         }
@@ -115,16 +130,19 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
     }
 
     let interface: String
-    /// What stands before every path: `/v2`.
+    /// The common prefix of the paths of all operations: `/v2`.
     let root: String
-    /// Whether the service publishes a description that CI can read.
+    /// Whether the service publishes an API description against which CI can validate responses.
     let hasDescription: Bool
-    /// One whose path ends in a text is meant before one that ends in a name, one with fewer names
-    /// before one with more, and of those the first that fits.
+    /// The rows of the table, one for each operation.
+    ///
+    /// If several rows match a path, a row whose path ends in a literal segment has priority over
+    /// one that ends in a parameter. Next, the row with fewer parameters has priority, and then the
+    /// first row.
     let rows: [Row]
-    /// Rows whose paths end in a text, by that text.
+    /// The rows whose path ends in a literal segment, by that last segment.
     private let closed: [String: [Row]]
-    /// The others, by how many parts their paths have.
+    /// The rows whose path ends in a parameter, by the number of path segments.
     private let open: [Int: [Row]]
 
     init(_ interface: String, root: String = "", hasDescription: Bool, _ rows: [Row]) {
@@ -147,7 +165,9 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         (self.closed, self.open) = (closed, open)
     }
 
-    /// The operation at a path below the root, with what stands in the place of the names.
+    /// Finds the operation for a method and a path below the root of the API.
+    ///
+    /// Returns it with the values of its path parameters.
     func find(
         _ method: String,
         _ segments: [String]
@@ -162,10 +182,10 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         return nil
     }
 
-    /// Whether another method is known at the path.
+    /// Whether the table has an operation at this path, with any HTTP method.
     func isKnown(_ segments: [String]) -> Bool { rows.contains { $0.fits(segments) } }
 
-    /// The lines of the inventory.
+    /// The inventory of the API's operations, one entry for each row of the table.
     var operations: [ServiceOperation] {
         rows.map {
             ServiceOperation(

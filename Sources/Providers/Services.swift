@@ -1,9 +1,10 @@
 package import Conformance
 
-/// All providers of one namespace as one value: copying it is a snapshot, and two copies share
-/// nothing.
+/// The state of all fakes in one namespace, as one value.
+///
+/// A copy is a snapshot, and two copies share no state.
 package struct Services: Hashable, Codable, Sendable {
-    /// A call that one provider made to another while an event was handled.
+    /// A call from one fake to another, made while an event was handled.
     package struct InternalCall: Hashable, Sendable {
         package let from: Exchange.Party
         package let to: Exchange.Party
@@ -18,14 +19,20 @@ package struct Services: Hashable, Codable, Sendable {
     package var despia: DespiaState
     package var clock = VirtualClock()
     package var queue = DeliveryQueue()
-    /// Whether events are kept for somebody who delivers them himself.
+    /// Whether events are collected in `told`, in addition to the queue, for a caller that delivers
+    /// them itself.
     package var keepsEvents = false
     package var told: [JSONObject] = []
-    /// What happens to the next calls, by provider.
+    /// The planned responses to the next calls of the backend, by the provider that receives the
+    /// calls.
     package var plans: [Exchange.Party: ProviderPlan] = [:]
-    /// The switches about web pages; nil: the defaults.
+    /// The switches for web pages that call the fakes.
+    ///
+    /// If nil, the defaults apply.
     package var pages: PageSettings?
-    /// Whom it asks; not part of what is saved.
+    /// The table of the providers whose fakes are called.
+    ///
+    /// It is not part of the saved state.
     package var table = ProviderTable.all
 
     private enum CodingKeys: String, CodingKey {
@@ -34,9 +41,9 @@ package struct Services: Hashable, Codable, Sendable {
     }
 
     /// - Parameters:
-    ///   - seed: What all ids are drawn from.
-    ///   - keys: What callers of a provider have to show; a provider without one takes anybody.
-    ///   - table: The providers that are asked.
+    ///   - seed: The seed from which all fakes generate their IDs.
+    ///   - keys: The API keys that callers must send. A fake without a key accepts every caller.
+    ///   - table: The table of the providers whose fakes are called.
     package init(
         seed: UInt64,
         keys: [Exchange.Party: Secret] = [:],
@@ -58,26 +65,30 @@ package struct Services: Hashable, Codable, Sendable {
         self.init(seed: seed, keys: keys)
     }
 
-    /// Takes over what a reset keeps.
+    /// Copies the part of the old state that survives a reset: the switches and the destinations of
+    /// events.
     package mutating func keep(from old: Services) {
         for provider in table.entries { provider.keep(&self, old) }
         pages = old.pages
     }
 
-    /// Takes the keys again, which are never saved.
+    /// Sets the API keys of the fakes again after their state was loaded.
+    ///
+    /// API keys are never saved.
     package mutating func take(keys: [Exchange.Party: Secret]) {
         for provider in table.entries { provider.take(&self, keys[provider.party]) }
     }
 
-    /// What they were told in confidence, by name.
+    /// The secrets that users entered into the fakes, by the names that a profile gives to them.
     package var confided: [(name: String, secret: Secret)] {
         table.entries.flatMap { $0.confided(self) }
     }
 
-    /// Sends an event again, at once; with other words where they are given, whether or not they are
-    /// still an event of the service.
+    /// Sends a webhook event again immediately.
     ///
-    /// - Returns: How many deliveries that makes; none when nobody knows the event.
+    /// A given body replaces the original body, even when it is not an event of the service.
+    ///
+    /// - Returns: The number of deliveries that this call creates; 0 when the event is unknown.
     package mutating func resend(
         _ eventID: String,
         to configuration: String?,
@@ -93,7 +104,7 @@ package struct Services: Hashable, Codable, Sendable {
             changed: { party in
                 body.map { body in
                     var shown = table[party]?.event(body) ?? ShownEvent(body: body)
-                    // Exactly what was written, not what it would be inside an envelope.
+                    // Send exactly the given body, without adding the service's envelope to it.
                     shown.body = body
                     return shown
                 }
@@ -104,7 +115,8 @@ package struct Services: Hashable, Codable, Sendable {
 
     // MARK: Calls from outside
 
-    /// Answers one request as that provider would, or as the plan says.
+    /// Responds to one request as the real service would, or as the plan for this provider
+    /// requires.
     package mutating func respond(
         _ party: Exchange.Party,
         to request: HTTPMessage.Request,
@@ -129,7 +141,9 @@ package struct Services: Hashable, Codable, Sendable {
         return reply
     }
 
-    /// The answer of a call that has no effect, by plan; nil when it has one.
+    /// Returns the planned response to a call that must have no effect on the fake.
+    ///
+    /// Returns nil when the call is carried out.
     private func refusal(
         _ provider: ProviderEntry,
         _ planned: ProviderPlan.Answer,
@@ -154,7 +168,9 @@ package struct Services: Hashable, Codable, Sendable {
         }
     }
 
-    /// What the plan says about a call that it counts.
+    /// Returns the planned response to a call and uses it up.
+    ///
+    /// A call that the plan does not count gets the usual response.
     private mutating func planned(
         _ party: Exchange.Party,
         _ request: HTTPMessage.Request
@@ -167,29 +183,35 @@ package struct Services: Hashable, Codable, Sendable {
         return next
     }
 
-    // MARK: What follows
+    // MARK: Consequences
 
-    /// Carries what the providers want to tell to where it belongs; to be called after every change.
+    /// Passes the pending events and calls of all fakes to their destinations.
+    ///
+    /// Must be called after every change of the state.
     package mutating func settle(at now: Instant) -> [InternalCall] {
         var calls: [InternalCall] = []
         for provider in table.entries { calls += provider.settle(&self, now) }
         return calls
     }
 
-    /// When something next happens by itself: a delivery, a renewal, the end of a period.
+    /// The next time at which the state changes without a call: a delivery, a renewal, or the end
+    /// of a period.
+    ///
+    /// Nil when there is no such time.
     package var nextMoment: Instant? {
         ([queue.nextDue] + table.entries.map { $0.nextMoment(self) }).compactMap { $0 }.min()
     }
 
-    /// The largest number of renewals that one move of the clock may cause.
+    /// The largest number of subscription renewals that one move of the clock may cause.
     package static let renewalsMax = 5_000
 
-    /// The number of renewals that a move of the clock to that time causes.
+    /// Returns the number of subscription renewals that occur when the clock moves to that time.
     package func renewalCount(by time: Instant) -> Int {
         table.entries.reduce(0) { $0 + $1.renewalCount(self, time) }
     }
 
-    /// Where one attempt goes and what it says, signed with real time; nil when the webhook is gone.
+    /// Returns the URL and the request for an attempt at a delivery, signed with real time; nil
+    /// when the webhook no longer exists.
     package func attempt(at delivery: WebhookDelivery, now: Instant) -> WebhookAttempt? {
         table[delivery.provider]?.attempt(self, delivery, now)
     }

@@ -1,14 +1,15 @@
 package import Conformance
 
-/// Somebody who has something at a service, as people look at it: the same for every service.
+/// A customer of a service, in a common form for display that does not depend on the service.
 package struct ShownSubscriber: Hashable, Sendable {
-    /// What was bought once, in its latest state.
+    /// A purchase of the customer in its latest state.
     package struct Holding: Hashable, Sendable {
         package enum State: String, Hashable, Sendable {
             case active
-            /// Paid for, and not going on after its end.
+            /// The current period is paid, but the purchase does not renew at the end of the
+            /// period.
             case cancelled
-            /// The charge failed and access stays for now.
+            /// The charge for the renewal failed; access continues for a grace period.
             case grace
             case paused
             case ended
@@ -19,11 +20,13 @@ package struct ShownSubscriber: Hashable, Sendable {
         package let store: String
         package let environment: String
         package let state: State
-        /// When it was first bought.
+        /// The time at which the customer first bought the product.
         package let began: Instant
-        /// When the latest period began.
+        /// The start of the latest period of the purchase.
         package let period: Instant
-        /// When access ends unless something happens; nil: never.
+        /// The time at which access ends unless it is extended.
+        ///
+        /// If nil, access never ends.
         package let ends: Instant?
 
         package init(
@@ -40,11 +43,11 @@ package struct ShownSubscriber: Hashable, Sendable {
         }
     }
 
-    /// All names of the one person, the one they go by first.
+    /// All IDs of the customer; the current ID is the first one.
     package let ids: [String]
-    /// When something of them was last heard.
+    /// The time at which the service last saw activity of the customer.
     package let seen: Instant
-    /// What they may use now.
+    /// The names of the customer's entitlements that are active now.
     package let access: [String]
     package let holdings: [Holding]
 

@@ -1,12 +1,17 @@
 package import Conformance
 
-/// Time as the fakes of one namespace see it: the real one, moved, or standing still.
+/// The clock of the fakes in one namespace.
+///
+/// It shows real time plus an offset, or it is frozen.
 package struct VirtualClock: Hashable, Codable, Sendable {
-    /// How far ahead of real time.
+    /// The offset of this clock from real time.
+    ///
+    /// A positive offset means that the clock is ahead.
     package private(set) var offset: Duration = .zero
     package private(set) var frozen: Instant?
 
-    /// The distance to real time that a saved state may have: the length of the given instants.
+    /// The largest offset from real time that a saved state may contain: the length of the range of
+    /// allowed instants.
     private static let offsetMax = Instant.given.upperBound - Instant.given.lowerBound
 
     package init() {}
@@ -18,7 +23,7 @@ package struct VirtualClock: Hashable, Codable, Sendable {
         offset = now - wall
     }
 
-    /// Stands still from now on, or runs again from where it stood.
+    /// Freezes the clock at its current time, or lets a frozen clock continue from that time.
     package mutating func freeze(_ isFrozen: Bool, at wall: Instant) {
         let current = now(at: wall)
         frozen = isFrozen ? current : nil
@@ -27,7 +32,7 @@ package struct VirtualClock: Hashable, Codable, Sendable {
 
     private enum CodingKeys: String, CodingKey { case offset, frozen }
 
-    /// - Throws: A decoding error for a time that no control route would set.
+    /// - Throws: A decoding error for a time that the control API would not accept.
     package init(from decoder: any Decoder) throws {
         let saved = try decoder.container(keyedBy: CodingKeys.self)
         offset = try saved.decode(Duration.self, forKey: .offset)
@@ -36,14 +41,14 @@ package struct VirtualClock: Hashable, Codable, Sendable {
             throw DecodingError.dataCorruptedError(
                 forKey: .frozen,
                 in: saved,
-                debugDescription: "the clock is not within \(Instant.givenText)"
+                debugDescription: "the clock's time is not within \(Instant.givenText)"
             )
         }
         guard offset.milliseconds.magnitude <= Self.offsetMax.milliseconds else {
             throw DecodingError.dataCorruptedError(
                 forKey: .offset,
                 in: saved,
-                debugDescription: "the clock is more than 100 years from the real time"
+                debugDescription: "the clock's offset is more than 100 years from real time"
             )
         }
     }

@@ -3,15 +3,19 @@ internal import CryptoExtras
 internal import Foundation
 internal import GRDB
 
-/// Accounts that people log in to, and the two ways a login ends: it claims the device's
-/// anonymous id, or it recovers the id that the account already has.
+/// The accounts of the users, with their logins.
+///
+/// A login either claims the anonymous user ID of the device for the account, or returns the user
+/// ID that the account already has.
 struct Accounts: Sendable {
     let store: Store
 
     struct Login: Sendable {
         let accountID: String
         let password: String
-        /// The id on the device, and what proves that it is the device's own.
+        /// The user ID on the device.
+        ///
+        /// `deviceToken` proves that the device owns this ID.
         let currentAppUserID: String?
         let deviceToken: String?
     }
@@ -19,9 +23,12 @@ struct Accounts: Sendable {
     enum LoginResult: Sendable {
         case claimed(appUserID: String)
         case recovered(appUserID: String)
-        /// Unknown account and wrong password alike, so that nobody learns which accounts exist.
+        /// The account is unknown or the password is wrong.
+        ///
+        /// Both have the same result, so that a caller cannot find out which accounts exist.
         case refused
-        /// The id on the device is somebody else's, unknown, or not proven to be the caller's.
+        /// The account cannot claim the user ID of the device: it is unknown, belongs to another
+        /// account, or the caller did not prove that it owns the ID.
         case conflict
     }
 
@@ -36,8 +43,11 @@ struct Accounts: Sendable {
         var erase = Accounts.erase
     }
 
-    /// So few because the accounts are made up and last as long as a case; who keeps people's passwords
-    /// takes a hundred times as many.
+    /// The number of iterations of the password hash.
+    ///
+    /// It is small because the accounts are fictitious and exist only during one test case.
+    ///
+    /// A production system needs a hundred times as many iterations.
     private static let rounds = 6_000
 
     func create(_ accountID: String, password: String) async throws {
@@ -52,7 +62,9 @@ struct Accounts: Sendable {
         }
     }
 
-    /// Authenticates first; rows are touched only afterwards (S-25 to S-28).
+    /// Logs a user in.
+    ///
+    /// The password is checked before any database row is changed (S-25 to S-28).
     func login(_ login: Login) async throws -> LoginResult {
         let row = try await store.pool.read { db in
             try Row.fetchOne(
@@ -61,20 +73,23 @@ struct Accounts: Sendable {
                 arguments: [login.accountID]
             ).map { (salt: $0["salt"] as Data, hash: $0["passwordHash"] as Data) }
         }
-        // An unknown account costs the same time as a wrong password.
+        // The hash is also computed for an unknown account, so that the response takes as much time
+        // as for a wrong password.
         let attempt = try Self.hash(login.password, salt: row?.salt ?? Data(count: 16))
         let policy = store.policies.accounts
         guard try policy.isPassword(attempt, row?.hash) else { return .refused }
         return try await policy.finish(self, login)
     }
 
-    /// Without a hash there is no such account.
+    /// Returns whether the hash of a password equals the stored hash; false without a stored hash,
+    /// because the account does not exist.
     static func isPassword(_ attempt: Data, _ hash: Data?) throws -> Bool {
         guard let hash else { return false }
         return Authenticity.isEqual(Array(attempt), Array(hash))
     }
 
-    /// One transaction looks and decides, so of two logins at once the second sees the first (S-27).
+    /// Completes a login in one transaction, so that the second of two concurrent logins sees the
+    /// result of the first (S-27).
     static func finish(_ accounts: Accounts, _ login: Login) async throws -> LoginResult {
         try await accounts.store.pool.write { db in
             if let owned = try accounts.owned(db, by: login.accountID) {
@@ -93,14 +108,18 @@ struct Accounts: Sendable {
         )
     }
 
-    /// Whoever shows the token that the registration handed out has the id.
+    /// Returns whether the caller owns a user ID.
+    ///
+    /// The caller must send the token that the registration of the ID returned.
     static func isProven(_ user: User, by deviceToken: String?) -> Bool {
         user.deviceToken != nil && user.deviceToken == deviceToken
     }
 
     // MARK: Claiming
 
-    /// The id must exist, be its device's own, and belong to nobody (S-26).
+    /// Claims a user ID for an account.
+    ///
+    /// The ID must exist, belong to the device, and have no account (S-26).
     static func claim(
         _ accounts: Accounts,
         _ db: Database,
@@ -114,7 +133,10 @@ struct Accounts: Sendable {
         return .claimed(appUserID: user.appUserID)
     }
 
-    /// The update decides, so of two accounts one wins (S-27).
+    /// Links an account to a user, unless the user has an account.
+    ///
+    /// The check is part of the SQL update, so that only one of two concurrent accounts succeeds
+    /// (S-27).
     static func bind(_ db: Database, _ accountID: String, to userID: Int64) throws -> Bool {
         try db.execute(
             sql: "UPDATE accounts SET userID = ? WHERE accountID = ? "
@@ -126,8 +148,9 @@ struct Accounts: Sendable {
 
     // MARK: Recovering
 
-    /// What the device bought before the login goes with the person (S-28); an id that somebody owns
-    /// stays as it is.
+    /// Moves the earlier purchases of the device's user to the account's user (S-28).
+    ///
+    /// A user who has an account stays unchanged.
     func recover(_ db: Database, _ account: User, _ login: Login) throws -> LoginResult {
         let policy = store.policies.accounts
         if let id = login.currentAppUserID, let previous = try store.user(db, known: id),
@@ -157,7 +180,8 @@ struct Accounts: Sendable {
         ) ?? false
     }
 
-    /// The account that owns a user; whoever has none is anonymous (S-29).
+    /// Returns the ID of the account that owns a user; nil for an anonymous user, who has no
+    /// account (S-29).
     func owner(_ db: Database, of userID: Int64?) throws -> String? {
         try String.fetchOne(
             db,
@@ -166,10 +190,11 @@ struct Accounts: Sendable {
         )
     }
 
-    // MARK: Leaving
+    // MARK: Deletion
 
-    /// Erases what names the person or the phone; what was bought stays, because stores and
-    /// RevenueCat keep it too.
+    /// Erases the data that identifies a user or the user's phone.
+    ///
+    /// The purchases of the user remain, because the stores and RevenueCat also keep them.
     static func erase(_ db: Database, _ user: User) throws {
         var user = user
         user.deviceID = nil

@@ -1,7 +1,8 @@
 internal import Crypto
 internal import Foundation
 
-/// Who may deliver: the configured Authorization value, and the signature when one is configured.
+/// Authenticates the sender of a RevenueCat webhook by the configured Authorization value, and by
+/// the signature if a signing key is configured.
 struct Authenticity: Sendable {
     let authorization: String?
     let signingKey: String?
@@ -10,7 +11,8 @@ struct Authenticity: Sendable {
     struct Policy: Sendable {
         var isAuthorized = Authenticity.isAuthorized
         var isSigned = Authenticity.isSigned
-        /// How far a signature's time may be from ours, in seconds; the documented example.
+        /// The maximum difference between the time in the signature and the clock, in seconds, as
+        /// in RevenueCat's documented example.
         var ageMax: Int64 = 300
     }
 
@@ -22,13 +24,16 @@ struct Authenticity: Sendable {
         return true
     }
 
-    /// The whole value decides.
+    /// Returns whether an Authorization value equals the configured secret exactly.
     static func isAuthorized(_ value: String?, by secret: String) -> Bool {
         guard let value else { return false }
         return isEqual(value, secret)
     }
 
-    /// HMAC-SHA256 over `t`, a full stop and the raw bytes; an old signature proves nothing.
+    /// Returns whether a signature header contains the valid HMAC-SHA256 over its time `t`, a
+    /// period and the raw body.
+    ///
+    /// A signature that is too old is not valid.
     static func isSigned(_ header: String?, body: Data, key: String, ageMax: Int64) -> Bool {
         var parts: [Substring: Substring] = [:]
         for part in (header ?? "").split(separator: ",") {
@@ -41,15 +46,16 @@ struct Authenticity: Sendable {
         return isEqual(String(code), self.code(of: Data("\(time).".utf8) + body, key: key))
     }
 
-    /// Whether a time is at most so many seconds away from now, in either direction.
+    /// Returns whether a time differs from the clock by at most `ageMax` seconds, in either
+    /// direction.
     ///
-    /// The time is a stranger's: it may be so far away that the distance is no number.
+    /// The time comes from an unauthenticated sender, so the subtraction must not overflow.
     static func isYoung(_ seconds: Int64, ageMax: Int64) -> Bool {
         let (age, isBeyond) = (WallClock.now() / 1000).subtractingReportingOverflow(seconds)
         return !isBeyond && age.magnitude <= ageMax.magnitude
     }
 
-    /// HMAC-SHA256, in hexadecimal.
+    /// Returns the HMAC-SHA256 of a message in hexadecimal digits.
     static func code(of message: Data, key: String) -> String {
         HMAC<SHA256>.authenticationCode(
             for: message,
@@ -61,7 +67,8 @@ struct Authenticity: Sendable {
         isEqual(Array(left.utf8), Array(right.utf8))
     }
 
-    /// Takes the same time wherever the difference is.
+    /// Returns whether two byte sequences are equal, in a time that does not depend on the position
+    /// of a difference.
     static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

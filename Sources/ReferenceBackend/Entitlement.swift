@@ -1,4 +1,5 @@
-/// What each event means for a subscription: the effect table C.1 of the identity rules.
+/// The effect of each RevenueCat event on a subscription, according to effect table C.1 of the
+/// identity rules.
 enum Entitlement {
     struct Policy: Sendable {
         var givesAccess = Entitlement.givesAccess
@@ -23,20 +24,24 @@ enum Entitlement {
             case "EXPIRATION": end(&subscription, event)
             case "PRODUCT_CHANGE": changeProduct(&subscription, event)
             case "SUBSCRIPTION_PAUSED": pause(&subscription, event)
-            // A type that is not known is answered like any other and changes nothing (S-08).
+            // An event of an unknown type is acknowledged and changes nothing (S-08).
             default: break
             }
         }
     }
 
-    /// Access is never stored: it follows from the dates (S-10), so no event leaves a stale flag.
+    /// Returns whether a subscription gives access at a time.
+    ///
+    /// The result is computed from the dates, so that no event leaves an outdated flag (S-10).
     static func givesAccess(_ subscription: Subscription, at now: Int64) -> Bool {
         guard !subscription.hasEnded else { return false }
         guard let expiresAt = subscription.expiresAt else { return true }
         return max(expiresAt, subscription.graceEndsAt ?? expiresAt) > now
     }
 
-    /// A period begins, or is given back; without an expiry it never ends (S-16).
+    /// Starts a paid period, or restores a refunded period.
+    ///
+    /// A period without an expiry never ends (S-16).
     static func begin(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.expiresAt = event.expiresAt
         subscription.graceEndsAt = nil
@@ -44,24 +49,27 @@ enum Entitlement {
         subscription.refunded = false
         guard event.type == "INITIAL_PURCHASE" || event.type == "RENEWAL" else { return }
         subscription.beganAt = event.purchasedAt ?? subscription.beganAt
-        // What was paid heals what was wrong, and settles a change that waited for it (S-13, S-14).
+        // A payment clears an earlier cancellation and billing issue, and completes a pending
+        // product change (S-13, S-14).
         subscription.willRenew = true
         subscription.billingIssue = false
         subscription.pendingProductID = nil
     }
 
-    /// A cancellation ends the renewal and not the access; a refund ends both (S-11).
+    /// Turns the renewal off but keeps access.
+    ///
+    /// A refund ends both (S-11).
     static func cancel(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.willRenew = false
         switch event.cancelReason {
         case "BILLING_ERROR": subscription.billingIssue = true
         case "CUSTOMER_SUPPORT":
             subscription.refunded = true
-            // What never ends has no end that a refund could move.
+            // The refund of a purchase without an end may contain no expiry.
             subscription.expiresAt = event.expiresAt ?? event.timestamp
             subscription.graceEndsAt = nil
         case _ where event.isPromotion: subscription.expiresAt = event.expiresAt
-        // Whoever ended it, and for whichever reason: the period that was paid for goes on.
+        // After a cancellation for any other reason, the paid period continues.
         default: break
         }
     }
@@ -70,23 +78,27 @@ enum Entitlement {
         subscription.willRenew = true
     }
 
-    /// Access stays until the period is over, and through the grace period where there is one (S-12).
+    /// Records a failed payment.
+    ///
+    /// Access continues until the end of the paid period or of the grace period (S-12).
     static func failPayment(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.billingIssue = true
         subscription.graceEndsAt = event.graceEndsAt
     }
 
-    /// This subscription ends, whatever date it carries, and no other (S-15).
+    /// Ends the subscription that the event names, and no other, whatever date the event contains
+    /// (S-15).
     static func end(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.hasEnded = true
         subscription.willRenew = false
     }
 
-    /// The new product waits for its first RENEWAL (S-14).
+    /// Stores the new product of a product change as pending until its first RENEWAL (S-14).
     static func changeProduct(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.pendingProductID = event.newProductID
     }
 
-    /// A pause begins when the paid period is over, and then an EXPIRATION says so.
+    /// Changes nothing: a pause starts at the end of the paid period, and an EXPIRATION event then
+    /// reports it.
     static func pause(_ subscription: inout Subscription, _ event: WebhookEvent) {}
 }

@@ -1,5 +1,5 @@
 extension Sequence<UInt8> {
-    /// Two lower-case digits for each byte.
+    /// The bytes as a string with two lowercase hexadecimal digits for each byte.
     var hex: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(

@@ -1,19 +1,20 @@
 internal import Foundation
 internal import GRDB
 
-/// What was told of each purchase, by the time at which it happened.
+/// The stored events of each purchase, ordered by the time at which they happened.
 ///
-/// An event that comes late may hold what no newer one says: the renewal behind its cancellation, the
-/// change behind the end. Whoever drops it whole loses that, so the purchase is told anew from its
-/// beginning, in the order in which everything happened (S-09).
+/// An event that arrives late may contain information that no newer event has. Examples are a
+/// renewal that arrives after its cancellation, and a product change that arrives after the end.
+/// Therefore the state of the purchase is recomputed from all of its events, in the order in which
+/// they happened (S-09).
 struct History: Sendable {
-    /// One person's purchase of one product.
+    /// The key of a purchase: a user, a product and the environment.
     struct Line: Hashable, Sendable {
         var userID: Int64
         var productID: String
         var isSandbox: Bool
 
-        /// Before anything was told of it.
+        /// Returns the state of the purchase before its first event.
         func fresh(_ event: WebhookEvent) -> Subscription {
             Subscription(
                 userID: userID,
@@ -29,7 +30,7 @@ struct History: Sendable {
 
     private static let place = "userID = ? AND productID = ? AND isSandbox = ?"
 
-    /// Keeps an event.
+    /// Stores an event in the history of a purchase.
     func note(_ db: Database, _ event: WebhookEvent, of line: Line) throws {
         try db.execute(
             sql: "INSERT INTO history (userID, productID, isSandbox, timestamp, event) "
@@ -41,7 +42,7 @@ struct History: Sendable {
         )
     }
 
-    /// In the order in which they happened.
+    /// Returns the stored events of a purchase in the order in which they happened.
     func events(_ db: Database, _ line: Line) throws -> [WebhookEvent] {
         try Data.fetchAll(
             db,
@@ -50,7 +51,7 @@ struct History: Sendable {
         ).map { try JSONDecoder().decode(WebhookEvent.self, from: $0) }
     }
 
-    /// The last of them that is so.
+    /// Returns the last event of a purchase that satisfies a condition.
     func last(
         _ db: Database,
         _ line: Line,
@@ -59,12 +60,12 @@ struct History: Sendable {
         try events(db, line).last(where: isSo)
     }
 
-    /// What an older event means beside everything that happened since.
+    /// Applies an event that arrived late, together with all newer events of the same purchase.
     static func settleLate(_ history: History, _ db: Database, _ line: Line) throws {
         try history.tellAnew(db, line)
     }
 
-    /// Works a purchase out from its beginning.
+    /// Recomputes the state of a purchase from its first event on.
     private func tellAnew(_ db: Database, _ line: Line) throws {
         let events = try events(db, line)
         var subscription: Subscription?
@@ -76,7 +77,7 @@ struct History: Sendable {
         try subscription?.save(db, onConflict: .replace)
     }
 
-    /// What was told of somebody's purchases until a moment belongs to somebody else from then on.
+    /// Assigns all events of a user up to a time to another user, after a transfer.
     func move(
         _ db: Database,
         from source: Int64,
@@ -93,7 +94,7 @@ struct History: Sendable {
                 Line(userID: $0, productID: row["productID"], isSandbox: row["isSandbox"])
             }
         }
-        // Of the winner's, what was told before that it comes from somebody else.
+        // The purchases of which the new owner already had events must be recomputed.
         let known = try moved.map { try isTold(db, $0[1]) }
         try db.execute(
             sql: "UPDATE history SET userID = ? WHERE userID = ? AND timestamp <= ?",
@@ -102,7 +103,8 @@ struct History: Sendable {
         for (lines, wasKnown) in zip(moved, known) {
             let isLeft = try isTold(db, lines[0])
             guard isLeft || wasKnown else { continue }
-            // Each has a part of the past that belonged to both.
+            // Both users now have a part of the events that were stored together, so both purchases
+            // are recomputed.
             let join = store.policies.identity.join
             if isLeft { try join(self, db, lines[0]) }
             try join(self, db, lines[1])

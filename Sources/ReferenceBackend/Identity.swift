@@ -1,7 +1,9 @@
 internal import Foundation
 internal import GRDB
 
-/// Who is meant: all ids of an event lead to one person, who is made when nobody is known.
+/// Finds the user of a RevenueCat event.
+///
+/// All IDs in an event lead to one user, who is created if no ID is known.
 enum Identity {
     struct Policy: Sendable {
         var isValid = Identity.isValid
@@ -15,8 +17,10 @@ enum Identity {
         var isOvertaken = Identity.isOvertaken
     }
 
-    /// Ids that RevenueCat blocks or that only a programming error produces, and over-long ones, are
-    /// nobody's (S-21, S-23; RevenueCat fact sheet, section 5.1).
+    /// Returns whether a user ID is valid.
+    ///
+    /// IDs that RevenueCat blocks, IDs that only programming errors produce, and overlong IDs are
+    /// not valid (S-21, S-23; RevenueCat fact sheet, section 5.1).
     static func isValid(_ id: String) -> Bool {
         !id.isEmpty && id.count <= 100 && !id.contains("/") && !blocked.contains(id.lowercased())
     }
@@ -26,17 +30,19 @@ enum Identity {
         "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object object]", "n/a",
     ]
 
-    /// The person whom an event names under any of its ids (S-20, S-21).
+    /// Returns the user that an event names by any of its IDs, and creates an unknown user (S-20,
+    /// S-21).
     ///
-    /// When the ids lead to several records, they are one person: what a safety net had collected
-    /// moves to the registered record.
+    /// If the IDs lead to several database records, these records are one user. The data of records
+    /// that events created moves to the registered record.
     static func resolve(_ store: Store, _ db: Database, _ event: WebhookEvent) throws -> User? {
         let ids = ([event.appUserID, event.originalAppUserID] + event.aliases)
             .compactMap { $0 }.filter(store.isValid)
         guard let first = ids.first(where: { !$0.hasPrefix("$RCAnonymousID:") }) ?? ids.first
         else { return nil }
         var found = try known(store, db, ids)
-        // The registered record is the person; a safety net only held their place.
+        // The record from a registration is kept. A record that an event created was only a
+        // placeholder.
         found.sort { ($0.source == User.safetyNet ? 1 : 0) < ($1.source == User.safetyNet ? 1 : 0) }
         let policy = store.policies.identity
         guard let user = try found.first ?? policy.welcome(store, db, first), let userID = user.id
@@ -46,7 +52,7 @@ enum Identity {
         return user
     }
 
-    /// The records behind some ids, each once.
+    /// Returns the users with the given IDs, each user once.
     private static func known(_ store: Store, _ db: Database, _ ids: [String]) throws -> [User] {
         var found: [User] = []
         for id in ids {
@@ -58,20 +64,22 @@ enum Identity {
         return found
     }
 
-    /// Who is unknown may have bought before the app could register: nothing is dropped (S-21).
+    /// Creates an unknown user, who may have bought something before the app could register.
+    ///
+    /// No event is dropped (S-21).
     static func welcome(_ store: Store, _ db: Database, _ id: String) throws -> User? {
         try store.insert(db, id, source: User.safetyNet)
     }
 
-    /// Two records that turn out to be one person become one (S-20).
+    /// Merges two database records that belong to the same user (S-20).
     static func unite(_ store: Store, _ db: Database, _ other: User, into userID: Int64) throws {
         try store.merge(db, other, into: userID)
     }
 
-    /// Moves everything from each losing id to the winner (S-17); the body names nobody else.
+    /// Applies a TRANSFER event: moves all purchases of each old owner to the new owner (S-17).
     static func transfer(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
         guard let winner = event.transferredTo.first(where: store.isValid) else { return }
-        // Each side is one customer under several ids (RevenueCat fact sheet, section 2.4).
+        // All IDs in `transferred_to` belong to one customer (RevenueCat fact sheet, section 2.4).
         let winners = try known(store, db, event.transferredTo)
         let target = try winners.first ?? store.insert(db, winner, source: User.safetyNet)
         guard let targetID = target.id else { return }
@@ -91,7 +99,8 @@ enum Identity {
         }
     }
 
-    /// Who gives away what nobody has told of yet is somebody too: it may still be told.
+    /// Creates an unknown old owner of transferred purchases, because events of these purchases may
+    /// still arrive.
     static func welcomeLoser(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
         guard try known(store, db, event.transferredFrom).isEmpty,
             let loser = event.transferredFrom.first(where: store.isValid),
@@ -100,8 +109,10 @@ enum Identity {
         for id in event.transferredFrom { try store.link(db, id, to: userID) }
     }
 
-    /// Who holds what that person bought at that moment: the transfers since then took it along,
-    /// although it is told after them (S-09, S-17).
+    /// Returns the current owner of a purchase that a user made at a time.
+    ///
+    /// Later transfers moved the purchase, even if its event arrives after the transfers (S-09,
+    /// S-17).
     static func holder(_ db: Database, of userID: Int64, since moment: Int64) throws -> Int64 {
         var (holder, moment) = (userID, moment)
         while let transfer = try Row.fetchOne(
@@ -114,7 +125,7 @@ enum Identity {
         return holder
     }
 
-    /// Whether its new holder has a newer description of the same purchase.
+    /// Returns whether the new owner already has a newer state of the transferred purchase.
     static func isOvertaken(
         _ store: Store,
         _ db: Database,
@@ -124,7 +135,8 @@ enum Identity {
         return known.map { $0.asOf >= moved.asOf } ?? false
     }
 
-    /// What somebody had at that moment, which a transfer of that moment moves (S-17).
+    /// Returns the purchases that a user had at a time, which are the purchases that a transfer at
+    /// that time moves (S-17).
     static func holdings(
         _ db: Database,
         of userID: Int64,
@@ -137,7 +149,9 @@ enum Identity {
         )
     }
 
-    /// What moved is not where it came from any more; what came after that moment stays.
+    /// Removes transferred purchases from the old owner.
+    ///
+    /// Purchases after the time of the transfer remain.
     static func leave(_ db: Database, _ source: Int64, until moment: Int64) throws {
         try db.execute(
             sql: "DELETE FROM subscriptions WHERE userID = ? AND asOf <= ?",

@@ -3,12 +3,14 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// JSON in and out of Hummingbird's types.
+/// Reads and writes the JSON bodies of requests and responses of the web framework Hummingbird.
 enum JSON {
-    /// The largest body that is read; RevenueCat's are a few kilobytes.
+    /// The maximum size of an accepted body, in bytes.
+    ///
+    /// RevenueCat's bodies have a few kilobytes.
     static let bodyMax = 10 << 20
 
-    /// Nil when the body is not JSON of that shape.
+    /// Decodes the JSON body of a request; nil when the body is not JSON of the given type.
     static func decode<Body: Decodable>(_ request: Request) async throws -> Body? {
         let buffer = try await request.body.collect(upTo: bodyMax)
         return try? JSONDecoder().decode(Body.self, from: Data(buffer.readableBytesView))

@@ -1,6 +1,7 @@
 internal import GRDB
 
-/// What people are told, in the guide's spirit: one message for one incident, and the truth.
+/// The push notifications of users: one true message for each incident, such as a purchase or a
+/// failed payment.
 enum Notification {
     struct Policy: Sendable {
         var text = Notification.text
@@ -9,7 +10,7 @@ enum Notification {
         var recipient = Notification.recipient
     }
 
-    /// Puts the message into the transaction that changes the state.
+    /// Adds the message about an event to the database transaction that changes the state.
     static func announce(
         _ store: Store,
         _ db: Database,
@@ -30,13 +31,17 @@ enum Notification {
         )
     }
 
-    /// What was overtaken is no news, and what cost nothing is nobody's business (S-31).
+    /// Returns whether a user should be notified of an event.
+    ///
+    /// Outdated events and sandbox events cause no notification (S-31).
     static func isNews(_ event: WebhookEvent, isStale: Bool) -> Bool {
         !isStale && !event.isSandbox
     }
 
-    /// Access has not ended for whoever has it still, by another purchase, and whoever has none keeps
-    /// none (S-31).
+    /// Returns whether the message about an event is true for the user.
+    ///
+    /// Access has not ended for a user who still has access by another purchase. A user without
+    /// access cannot keep it until the end of a period (S-31).
     static func isTrue(
         _ store: Store,
         _ db: Database,
@@ -54,12 +59,15 @@ enum Notification {
         return hasAccess == isCancelled
     }
 
-    /// The id of today, under which the app has logged in, not one of those before (O-01).
+    /// Returns the ID to which a push is addressed: the current ID of the user, with which the app
+    /// has logged in, not an earlier ID (O-01).
     static func recipient(_ user: User, _ event: WebhookEvent) -> String { user.appUserID }
 
     static let cancelled = "Your subscription will not renew. You keep access until it ends."
 
-    /// Neither a refund nor the companion of a failed payment.
+    /// Returns whether an event is a cancellation that only turns the renewal off.
+    ///
+    /// It is neither a refund nor the companion of a failed payment.
     private static func endsRenewalOnly(_ event: WebhookEvent) -> Bool {
         event.type == "CANCELLATION"
             && !["BILLING_ERROR", "CUSTOMER_SUPPORT"].contains(event.cancelReason)
@@ -73,7 +81,8 @@ enum Notification {
         case "BILLING_ISSUE": "There is a problem with your payment."
         case "EXPIRATION": "Your subscription has ended."
         case _ where endsRenewalOnly(event): cancelled
-        // For a failed payment the BILLING_ISSUE that comes with it has been announced (S-31).
+        // The CANCELLATION of a failed payment has no message, because its BILLING_ISSUE event has
+        // one (S-31).
         case "CANCELLATION" where event.cancelReason == "CUSTOMER_SUPPORT":
             "Your purchase has been refunded."
         default: nil

@@ -6,8 +6,10 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOConcurrencyHelpers
 
-/// Messages that wait for OneSignal: written with the state, sent after the commit, retried until
-/// OneSignal has accepted them, always under one key (S-05, S-30, O-03).
+/// The queue of push messages for OneSignal.
+///
+/// A message is stored together with the state, sent after the commit, and retried with the same
+/// key until OneSignal accepts it (S-05, S-30, O-03).
 final class Outbox: Sendable {
     struct Message: Codable, FetchableRecord, Sendable {
         var id: Int64
@@ -17,12 +19,12 @@ final class Outbox: Sendable {
         var attemptCount: Int
     }
 
-    /// A message that is not in the database yet.
+    /// A push message that is not stored in the database yet.
     struct Draft: Sendable {
         var key: String
         var recipient: String
         var text: String
-        /// Milliseconds since 1970.
+        /// The time of the first attempt, in milliseconds since 1970.
         var dueAt: Int64
     }
 
@@ -51,7 +53,7 @@ final class Outbox: Sendable {
     private let inFlight = NIOLockedValueBox<Set<Int64>>([])
 
     private static let attemptCountMax = 12
-    /// The pause after a read of the database that failed.
+    /// The delay after a failed read of the database, before the next read.
     private static let readPause: Duration = .milliseconds(100)
     private var policy: Policy { store.policies.outbox }
 
@@ -63,7 +65,9 @@ final class Outbox: Sendable {
         wakeUp.yield()
     }
 
-    /// Puts a message into the transaction that changes the state, under the key of its event.
+    /// Adds a push message to the database transaction that changes the state.
+    ///
+    /// The idempotency key is derived from the event.
     static func enqueue(
         _ store: Store,
         _ db: Database,
@@ -81,7 +85,8 @@ final class Outbox: Sendable {
         try policy.keep(db, draft)
     }
 
-    /// In the database, because what waits in memory is lost with the process (S-05).
+    /// Stores a push message in the database, because a message in memory is lost when the process
+    /// ends (S-05).
     static func keep(_ db: Database, _ draft: Draft) throws {
         try db.execute(
             sql: "INSERT INTO outbox (key, recipient, text, dueAt) VALUES (?, ?, ?, ?)",
@@ -89,7 +94,8 @@ final class Outbox: Sendable {
         )
     }
 
-    /// A UUID made from the event id (version 5), so that every attempt carries the same one.
+    /// Returns the idempotency key for an event: a version 5 UUID that is derived from the event
+    /// ID, so that every attempt has the same key.
     static func key(for eventID: String) -> String {
         var bytes = Array(Insecure.SHA1.hash(data: Data("assay-outbox/\(eventID)".utf8)).prefix(16))
         bytes[6] = bytes[6] & 0x0f | 0x50
@@ -103,7 +109,7 @@ final class Outbox: Sendable {
 
     func wake() { wakeUp.yield() }
 
-    /// Sends what is due, for ever.
+    /// Sends the messages that are due, until the task is canceled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await _ in wakeUps {
@@ -120,7 +126,8 @@ final class Outbox: Sendable {
                     }
                     group.addTask {
                         do {
-                            // Released before the next look, which would pass it over otherwise.
+                            // The message is released before the next read of the queue, which
+                            // would otherwise skip the message.
                             defer { self.release(message) }
                             try await self.send(message, dueAt: dueAt)
                         } catch {
@@ -132,9 +139,10 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Looks once more after a pause: a read that failed leaves messages that wait.
+    /// Requests another read of the queue after a delay, because messages may still wait after a
+    /// failed read.
     private func wakeLater() async {
-        // A pause that is broken off ends the run.
+        // The delay ends early when the task is canceled, which also ends `run()`.
         try? await Task.sleep(for: Self.readPause)
         wake()
     }
@@ -148,14 +156,16 @@ final class Outbox: Sendable {
         return try await store.pool.read { db in try policy.waiting(db) }
     }
 
-    /// Whatever was left, by this process or one before it, with the time when it is due.
+    /// Returns all waiting messages, including those of an earlier process, with the times at which
+    /// they are due.
     static func waiting(_ db: Database) throws -> [(Message, Int64)] {
         try Row.fetchAll(db, sql: "SELECT * FROM outbox WHERE state = 'waiting' ORDER BY id")
             .map { row in (try Message(row: row), row["dueAt"]) }
     }
 
     private func send(_ message: Message, dueAt: Int64) async throws {
-        // The list may be older than the end of an earlier attempt: look again, now that it is ours.
+        // An earlier attempt may have ended after the list was read, so the state of the message is
+        // read again.
         guard try await isWaiting(message.id) else { return }
         var message = message
         var wait = dueAt - WallClock.now()
@@ -174,16 +184,20 @@ final class Outbox: Sendable {
         }
     }
 
-    /// What comes after an attempt.
+    /// The next action after an attempt to send a message.
     enum Next: Sendable {
-        /// Nothing; the text says how it ended.
+        /// The message gets no further attempt.
+        ///
+        /// The string is its final state in the database.
         case finish(String)
-        /// The same message once more, after so many milliseconds.
+        /// The message is sent again after this many milliseconds.
         case again(after: Int64)
     }
 
-    /// Tried again until it is accepted, refused for good, or tired of it; never sooner than the
-    /// provider asked for (S-30, O-04).
+    /// Returns the next action after an attempt.
+    ///
+    /// A message is retried until it is accepted or refused, or until all attempts are used up, and
+    /// never before the time that OneSignal asked for (S-30, O-04).
     static func next(_ result: Result, attemptCount: Int) -> Next {
         switch result {
         case .accepted: .finish("sent")
@@ -220,13 +234,15 @@ final class Outbox: Sendable {
 
     enum Result: Sendable {
         case accepted
-        /// The request is wrong; sending it again would not help.
+        /// OneSignal refused the message permanently, so another attempt would not help.
         case refused
-        /// Milliseconds to wait, when the provider named them.
+        /// The attempt failed.
+        ///
+        /// The value is the delay in milliseconds that OneSignal asked for; nil without a delay.
         case failed(retryAfter: Int64?)
     }
 
-    /// One call of `POST /notifications`.
+    /// Sends a message to OneSignal once, with `POST /notifications`.
     static func attempt(
         _ outbox: Outbox,
         _ message: Message,
@@ -254,15 +270,18 @@ final class Outbox: Sendable {
         )
     }
 
-    /// What a `Retry-After` in seconds asks for, in milliseconds: never less than nothing, and never
-    /// so long that the message would be forgotten.
+    /// Converts a `Retry-After` value in seconds to milliseconds, limited to between zero and one
+    /// day.
     static func milliseconds(_ retryAfter: String) -> Int64? {
         Int64(retryAfter).map { min(max($0, 0), 86_400) * 1000 }
     }
 
     static func authorization(_ service: Service) -> String { "Key " + service.apiKey }
 
-    /// For one person, by the id under which the app logs in, under one key for every attempt.
+    /// Returns the body of the request to OneSignal.
+    ///
+    /// It addresses one user by the ID with which the app logs in, and has one idempotency key for
+    /// all attempts.
     static func body(_ message: Message, _ service: Service) -> [String: Any] {
         [
             "app_id": service.appID,
@@ -273,10 +292,10 @@ final class Outbox: Sendable {
         ]
     }
 
-    /// What OneSignal answered.
+    /// The parts of a OneSignal response that the outbox uses.
     struct Answer: Sendable {
         let status: UInt
-        /// Milliseconds, when it named them.
+        /// The delay in milliseconds that OneSignal asked for; nil without a delay.
         let retryAfter: Int64?
         let body: Data
 
@@ -285,7 +304,10 @@ final class Outbox: Sendable {
         }
     }
 
-    /// A 200 counts only when it carries an id: without one nobody was reached (S-30).
+    /// Returns the result of an attempt.
+    ///
+    /// A 200 response counts as accepted only if it has an ID, because without an ID the message
+    /// reached no device (S-30).
     static func result(_ message: Message, _ answer: Answer) -> Result {
         switch answer.status {
         case 200..<300:

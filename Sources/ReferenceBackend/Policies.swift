@@ -1,9 +1,9 @@
-/// Every decision of this backend: what a delivery is known by, when an event is stale, what ends
-/// access, how long a signature is good for.
+/// The decisions of the reference backend, such as the key by which duplicates are recognized, the
+/// end of access, and the validity of a signature.
 ///
-/// Each is a function beside the code that asks it, with the reason above it; read there, it is all
-/// that a correct backend does. They are values here, so that an experiment can exchange one and
-/// leave the others alone.
+/// Each decision is a function next to the code that uses it, with its reason. Together, the
+/// functions define a correct backend. They are stored as values here, so that a built-in fault
+/// can replace one of them.
 struct Policies: Sendable {
     var authenticity = Authenticity.Policy()
     var route = WebhookRoute.Policy()

@@ -3,7 +3,8 @@ internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
 
-/// What only a test environment has: accounts made on request, and read-only views of the state.
+/// The routes of the backend that exist only in a test environment: account creation, faults, the
+/// clock, and read-only views of the stored state.
 struct ProbeRoutes: Sendable {
     let store: Store
     let accounts: Accounts
@@ -34,7 +35,9 @@ struct ProbeRoutes: Sendable {
         case user, subscription
     }
 
-    /// Every answer is made anew: one that was kept would outlive the event that changes it (S-10).
+    /// Creates a fresh response to each probe (a read of the stored state).
+    ///
+    /// A cached response would be outdated after the next event (S-10).
     static func view(
         _ kind: View,
         of id: String,
@@ -43,7 +46,8 @@ struct ProbeRoutes: Sendable {
         try await make()
     }
 
-    /// Lets every change of what people own fail, in the middle of its transaction, or mends it.
+    /// Makes every change of the users' data fail in the middle of its transaction, or ends this
+    /// failure.
     private func fail(_ isBroken: Bool) async throws -> Response {
         try await store.pool.write { db in
             for table in ["subscriptions", "grants", "users"] {
@@ -63,7 +67,7 @@ struct ProbeRoutes: Sendable {
 
     private func setClock(_ request: Request) async throws -> Response {
         struct Body: Decodable {
-            /// Seconds before the machine's clock.
+            /// The number of seconds by which the backend's clock is ahead of the machine's clock.
             var ahead: Double
         }
         guard let body: Body = try await JSON.decode(request) else {
@@ -105,11 +109,16 @@ struct ProbeRoutes: Sendable {
         )
     }
 
-    /// Derived from the account, so that no two fields can disagree (S-29).
+    /// Returns whether a user is anonymous, which means that the user has no account.
+    ///
+    /// The result is computed from the account, so that two fields cannot contradict each other
+    /// (S-29).
     static func isAnonymous(_ user: User, owner: String?) -> Bool { owner == nil }
 
-    /// The best production subscription, one that gives access before one that ended last; what
-    /// Purchasely granted counts as well.
+    /// Returns the user's most important production subscription: one that gives access, or without
+    /// one the subscription that ended last.
+    ///
+    /// The result may also be a grant from Purchasely.
     private func subscription(of id: String) async throws -> Response {
         let now = WallClock.now()
         let found = try await store.pool.read { db -> ([Subscription], [Grant])? in
@@ -162,7 +171,9 @@ struct ProbeRoutes: Sendable {
         ]
     }
 
-    /// Times are milliseconds since 1970, which have no time zone (S-32).
+    /// Returns the JSON fields of a subscription.
+    ///
+    /// Times are in milliseconds since 1970, without a time zone (S-32).
     static func describe(_ best: Subscription, givesAccess: Bool) -> [String: Any] {
         [
             "access": givesAccess, "product_id": best.productID,

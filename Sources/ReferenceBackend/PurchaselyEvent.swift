@@ -1,22 +1,27 @@
 internal import Foundation
 
-/// A Purchasely event, reduced to what this backend uses.
+/// A Purchasely event, reduced to the fields that this backend uses.
 struct PurchaselyEvent: Sendable {
     let id: String
     let name: String
     var timestamp: Int64
     let userID: String?
-    /// Whoever has the subscription, under an account or without one (P-06).
+    /// The ID of the user who has the subscription, with or without an account (P-06).
     var holder: String
     let subscriptionID: String
     let plan: String
-    /// What the event says about its subscription, which is not what has happened to it (P-07).
+    /// The status of the subscription.
+    ///
+    /// It does not determine the effect of the event (P-07).
     let status: String?
     let isSandbox: Bool
-    /// When access really ends; the theoretical renewal is another field (P-09).
+    /// The actual end of access.
+    ///
+    /// The theoretical next renewal is in a different field of the event (P-09).
     var expiresAt: Int64?
 
-    /// The body is no event: not JSON, or without `event_id`, `event_name` or a user.
+    /// The error for a body that is not an event, because it is not JSON, or lacks `event_id`,
+    /// `event_name` or a user.
     struct Malformed: Error {}
 
     init(body: Data) throws(Malformed) {

@@ -3,10 +3,11 @@ internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
 
-/// `POST /api/webhooks/purchasely`: flat events, signed with their time; ACTIVATE grants, DEACTIVATE
-/// revokes, everything else is acknowledged.
+/// The route `POST /api/webhooks/purchasely`, which receives Purchasely's events.
 ///
-/// Facts: Purchasely fact sheet, sections 2, 3 and 9.
+/// ACTIVATE grants access, DEACTIVATE revokes access, and all other events are only acknowledged.
+///
+/// Source: Purchasely fact sheet, sections 2, 3 and 9.
 struct PurchaselyWebhook: Sendable {
     let store: Store
     let outbox: Outbox
@@ -14,7 +15,7 @@ struct PurchaselyWebhook: Sendable {
 
     struct Policy: Sendable {
         var isSigned = PurchaselyWebhook.isSigned
-        /// How far a signature's time may be from ours, in seconds.
+        /// The maximum difference between the signed time and the clock, in seconds.
         var ageMax: Int64 = 900
         var read = PurchaselyWebhook.read
         var unreadable = PurchaselyWebhook.unreadable
@@ -47,16 +48,19 @@ struct PurchaselyWebhook: Sendable {
         }
     }
 
-    /// Nothing was stored, so the sender has to come again (P-03).
+    /// Returns a server error, because nothing was stored and Purchasely must retry the event
+    /// (P-03).
     static func failed(_ error: any Error) -> Response {
         JSON.response(.internalServerError, ["error": "try_again"])
     }
 
-    /// The header fields that prove who sent a body.
+    /// The header fields of a request that authenticate its body.
     struct Signature: Sendable {
         let time: String?
         let code: String?
-        /// The signature of old, which covers the time and not the body, and so proves nothing.
+        /// The deprecated signature.
+        ///
+        /// It covers the time but not the body, so it does not authenticate the body.
         let deprecated: String?
 
         init(_ field: (String) -> String?) {
@@ -66,8 +70,10 @@ struct PurchaselyWebhook: Sendable {
         }
     }
 
-    /// HMAC-SHA256 over the timestamp's text and the raw body; the request is young, whatever the
-    /// event's own time (P-01, P-02).
+    /// Returns whether the HMAC-SHA256 over the timestamp and the raw body is valid and the
+    /// timestamp is recent.
+    ///
+    /// The time of the event itself does not matter (P-01, P-02).
     static func isSigned(
         _ signature: Signature,
         body: Data,
@@ -89,7 +95,9 @@ struct PurchaselyWebhook: Sendable {
         JSON.response(.badRequest, ["error": "not_an_event"])
     }
 
-    /// Exactly 200, new or not; messages leave by themselves (P-04).
+    /// Returns the status 200 for new events and duplicates alike.
+    ///
+    /// Push messages are sent separately (P-04).
     static func answer(isNew: Bool, _ outbox: Outbox) async -> Response {
         outbox.wake()
         return JSON.response(.ok, ["received": true])
@@ -97,14 +105,16 @@ struct PurchaselyWebhook: Sendable {
 
     // MARK: Applying
 
-    /// What an event does to the holder's access.
+    /// The effect of a Purchasely event on the access of its user.
     enum Effect: Sendable {
         case grant
         case revoke
         case nothing
     }
 
-    /// Applies the event in one transaction with its mark and its message; false for a duplicate.
+    /// Applies an event, its entry in the processed events and its push message in one transaction.
+    ///
+    /// Returns false for a duplicate.
     private func take(_ db: Database, _ event: PurchaselyEvent) throws -> Bool {
         guard try policy.mark(db, event) else { return false }
         let effect = policy.effect(event)
@@ -124,7 +134,9 @@ struct PurchaselyWebhook: Sendable {
         return true
     }
 
-    /// Remembers the event; false when it had been seen (P-03).
+    /// Stores the event ID as processed.
+    ///
+    /// Returns false for an event that was already processed (P-03).
     static func mark(_ db: Database, _ event: PurchaselyEvent) throws -> Bool {
         try db.execute(
             sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, ?, ?) "
@@ -134,7 +146,10 @@ struct PurchaselyWebhook: Sendable {
         return db.changesCount > 0
     }
 
-    /// ACTIVATE and DEACTIVATE alone; the others tell why, and may come in any order (P-05).
+    /// Returns the effect of an event.
+    ///
+    /// Only ACTIVATE and DEACTIVATE have an effect; the other events give reasons and may arrive in
+    /// any order (P-05).
     static func effect(of event: PurchaselyEvent) -> Effect {
         switch event.name {
         case "ACTIVATE": .grant
@@ -143,12 +158,12 @@ struct PurchaselyWebhook: Sendable {
         }
     }
 
-    /// Who is unknown may have bought before the app could register (P-06).
+    /// Creates an unknown user, who may have bought something before the app could register (P-06).
     static func welcome(_ store: Store, _ db: Database, _ id: String) throws -> User? {
         try store.insert(db, id, source: User.safetyNet)
     }
 
-    /// What becomes of one holder's grant.
+    /// A change of the access that one user has through one plan of a subscription.
     struct GrantChange: Sendable {
         let event: PurchaselyEvent
         let userID: Int64
@@ -163,12 +178,14 @@ struct PurchaselyWebhook: Sendable {
         }
     }
 
-    /// An event that is older than the one that wrote what is there says nothing new (P-08).
+    /// Returns whether an event is older than the event that wrote the grant, and therefore reports
+    /// nothing new (P-08).
     static func isStale(_ event: PurchaselyEvent, known: Int64?) -> Bool {
         known.map { event.timestamp < $0 } ?? false
     }
 
-    /// Touches this subscription, this plan and this holder, and nothing else (P-07, P-08).
+    /// Writes the grant for the subscription, plan and user of the change, and changes no other
+    /// grant (P-07, P-08).
     static func write(_ store: Store, _ db: Database, _ change: GrantChange) throws {
         let event = change.event
         let known = try Int64.fetchOne(

@@ -1,11 +1,12 @@
 internal import Foundation
 internal import GRDB
 
-/// Makes what RevenueCat says the state: after an event in the style `sync`, and for everybody when
-/// somebody asks for it (S-34).
+/// Replaces the backend's state with the state from RevenueCat's REST API: after each event in the
+/// style `sync`, and for all users on request (S-34).
 struct Reconciliation: Sendable {
     let store: Store
-    /// Nil in the style `body`, which has nothing to compare with.
+    /// The reader of customers from RevenueCat's REST API; nil in the style `body`, in which the
+    /// events alone determine the state.
     let reader: SubscriberReader?
 
     struct Policy: Sendable {
@@ -14,14 +15,14 @@ struct Reconciliation: Sendable {
         var remove = Reconciliation.remove
     }
 
-    /// Compares every user with RevenueCat and repairs what differs.
+    /// Compares every user with the state at RevenueCat and repairs the differences.
     func run() async throws {
         guard let reader else { return }
         let ids = try await store.pool.read { db in
             try String.fetchAll(db, sql: "SELECT appUserID FROM users")
         }
         for id in ids {
-            // One customer that cannot be read must not keep the others from being repaired.
+            // If one customer cannot be read, the other customers are still repaired.
             let policy = store.policies.reconciliation
             guard let subscriber = (try? await reader.subscriber(id)) ?? policy.unread() else {
                 continue
@@ -32,10 +33,11 @@ struct Reconciliation: Sendable {
         }
     }
 
-    /// Who cannot be read may have everything: nothing is known, and nothing changes.
+    /// Returns nil as the substitute for a customer who cannot be read, so that nothing changes.
     static func unread() -> Subscriber? { nil }
 
-    /// In silence: nothing happened that people would have to be told.
+    /// Repairs the stored state of a user, without a notification, because nothing happened that
+    /// the user should learn of.
     static func repair(
         _ store: Store,
         _ db: Database,
@@ -45,14 +47,15 @@ struct Reconciliation: Sendable {
         try take(store, db, subscriber, of: id, nil)
     }
 
-    /// What RevenueCat does not know is not there.
+    /// Removes a stored subscription that RevenueCat does not know.
     static func remove(_ db: Database, _ subscription: Subscription) throws {
         try subscription.delete(db)
     }
 
-    /// Makes what RevenueCat says the state of whoever carries that id.
+    /// Replaces the stored state of the user with an ID with RevenueCat's state.
     ///
-    /// An event says only that something is new; without one, what is gone is removed as well.
+    /// With an event, purchases that RevenueCat does not return are kept, unless the event refunds
+    /// them. Without an event, they are removed.
     static func take(
         _ store: Store,
         _ db: Database,
@@ -85,16 +88,19 @@ struct Reconciliation: Sendable {
             try subscription.save(db, onConflict: .replace)
         }
         for old in known where !subscriber.items.contains(where: { $0.describes(old) }) {
-            // One that takes money back says of what: bought once, it is shown no more (fact sheet 4.2).
+            // After the refund of a one-time purchase, RevenueCat's REST API no longer returns the
+            // purchase. The refund event names its product (RevenueCat fact sheet 4.2).
             guard event.map({ $0.refunds(old) }) ?? true else { continue }
             try store.policies.reconciliation.remove(db, old)
         }
     }
 
-    /// After a transfer each purchase is shown at one side, at the old one while REST lags: what was
-    /// bought once and neither shows has been refunded since.
+    /// Removes one-time and refunded purchases that RevenueCat returns for neither user of a
+    /// transfer.
     ///
-    /// A subscription is shown even then.
+    /// After a transfer, RevenueCat's REST API returns each purchase for one of the two users, and
+    /// for a while still for the old owner. A one-time purchase that it returns for neither user
+    /// was refunded. A subscription is returned even after a refund.
     static func dropUnshown(
         _ store: Store,
         _ db: Database,
@@ -118,7 +124,7 @@ struct Reconciliation: Sendable {
 }
 
 extension WebhookEvent {
-    /// Whether the money for it is given back.
+    /// Returns whether this event refunds a subscription.
     fileprivate func refunds(_ subscription: Subscription) -> Bool {
         type == "CANCELLATION" && cancelReason == "CUSTOMER_SUPPORT"
             && productID == subscription.productID && isSandbox == subscription.isSandbox

@@ -5,23 +5,25 @@ internal import Hummingbird
 internal import Logging
 internal import NIOCore
 
-/// A complete, correct subscription backend, to be read by people who write their own.
+/// A complete, correct subscription backend, written as an example for authors of other backends.
 ///
-/// One request goes: verify the sender, read the event, apply it in one transaction together with
-/// the mark that it was seen and the messages it causes, answer 200, and send the messages
-/// afterwards. `WebhookProcessor` is the heart; `Entitlement` says what each event means.
+/// The backend handles a webhook in these steps: authenticate the sender, read the event, apply the
+/// event in one transaction, respond with 200, and send push messages. The transaction also stores
+/// the event ID as processed and the push messages. The central type is `WebhookProcessor`;
+/// `Entitlement` defines the effect of each event.
 package struct ReferenceBackend: Sendable {
-    /// Where the state comes from.
+    /// The source from which the backend takes the state of a customer.
     package enum Style: String, Sendable, CaseIterable {
-        /// From the event's own fields.
+        /// The state comes from the fields of each event.
         case body
-        /// From `GET /v1/subscribers`, which the event only triggers.
+        /// The state comes from RevenueCat's `GET /v1/subscribers`, which the backend calls for
+        /// each event.
         case sync
     }
 
     package struct Configuration: Sendable {
         package var port: Int
-        /// Folder of the database file.
+        /// The path of the folder that contains the database file.
         package var dataPath: String
         package var authorization: String?
         package var signingKey: String?
@@ -33,7 +35,8 @@ package struct ReferenceBackend: Sendable {
         package var revenueCatKey = ""
         package var purchaselySecret: String?
         package var firebaseProject = ""
-        /// Where Firebase publishes its keys; nil accepts the emulator's unsigned tokens.
+        /// The URL of Firebase's published keys; nil to accept the unsigned tokens of Firebase's
+        /// emulator.
         package var firebaseKeysURL: String?
         package var firebaseAuthURL: String?
 
@@ -68,7 +71,7 @@ package struct ReferenceBackend: Sendable {
         self.policies = policies
     }
 
-    /// Serves until the process is told to stop, by SIGINT or SIGTERM.
+    /// Serves requests until the process receives SIGINT or SIGTERM.
     package func run(onReady: @escaping @Sendable (Int) -> Void = { _ in }) async throws {
         try FileManager.default.createDirectory(
             atPath: configuration.dataPath,

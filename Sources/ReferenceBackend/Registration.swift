@@ -2,8 +2,9 @@ internal import Foundation
 internal import GRDB
 internal import Hummingbird
 
-/// `POST /api/user/register`: an upsert that never replaces what is known by nothing, and keeps the
-/// server's time (S-22).
+/// The body of `POST /api/user/register`, which creates or updates a user.
+///
+/// Missing values never replace known values, and times come from the server's clock (S-22).
 struct Registration: Decodable, Sendable {
     var appUserId: String?
     var deviceId: String?
@@ -31,12 +32,14 @@ struct Registration: Decodable, Sendable {
         return JSON.response(.ok, answer)
     }
 
-    /// The app's mistake, and not the server's (S-23).
+    /// Returns the response to an invalid registration: a client error, because the app caused it
+    /// (S-23).
     static func invalid() -> Response {
         JSON.response(.badRequest, ["error": "invalid_registration"])
     }
 
-    /// One transaction looks and writes, so two registrations at once are one user (S-22).
+    /// Stores a registration in one transaction, so that two concurrent registrations create one
+    /// user (S-22).
     static func perform(
         _ store: Store,
         _ registration: Registration,
@@ -47,7 +50,9 @@ struct Registration: Decodable, Sendable {
         }
     }
 
-    /// The token to hand out, once.
+    /// Stores a registration.
+    ///
+    /// Returns the device token if the response must contain it.
     static func upsert(
         _ store: Store,
         _ db: Database,
@@ -63,17 +68,20 @@ struct Registration: Decodable, Sendable {
         return policy.token(known, user)
     }
 
-    /// What is known stays: where the user came from, whose device it was, what it runs on (S-24).
+    /// Updates a known user by a registration, and keeps the user's source, device and platform
+    /// (S-24).
     static func update(_ user: inout User, by registration: Registration) {
         user.deviceID = user.deviceID ?? registration.deviceId
-        // What another device runs on says nothing of this one.
+        // The platform of another device does not replace this device's platform.
         if user.deviceID == registration.deviceId {
             user.platform = registration.platform ?? user.platform
         }
         user.lastSeenAt = max(user.lastSeenAt, WallClock.now())
     }
 
-    /// It goes to the first registration alone: a second device proves nothing by asking (S-24).
+    /// Returns the device token for the first registration only.
+    ///
+    /// A second device that registers the user ID does not prove that it owns the ID (S-24).
     static func token(_ known: User?, _ user: User) -> String? {
         known?.deviceToken == nil ? user.deviceToken : nil
     }

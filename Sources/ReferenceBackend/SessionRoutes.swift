@@ -2,7 +2,7 @@ internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
 
-/// Login, the protected route, and the end of an account.
+/// The routes for the login, for the current user, and for the deletion of an account.
 struct SessionRoutes: Sendable {
     let accounts: Accounts
     let verifier: TokenVerifier
@@ -52,12 +52,15 @@ struct SessionRoutes: Sendable {
         }
     }
 
-    /// The same as for a wrong password, for it tells as little (S-25).
+    /// Returns the response to an incomplete login.
+    ///
+    /// It is the same as for a wrong password, so that it does not reveal more (S-25).
     static func incomplete() -> Response {
         JSON.response(.unauthorized, ["error": "invalid_credentials"])
     }
 
-    /// Who the caller is, by the ID token in `Authorization` (F-01 to F-10).
+    /// Returns the response with the user that the Firebase ID token in the `Authorization` header
+    /// identifies (F-01 to F-10).
     static func identify(_ routes: SessionRoutes, _ authorization: String) async -> Response {
         guard authorization.hasPrefix("Bearer ") else {
             return JSON.response(.unauthorized, ["error": "no_token"])
@@ -67,7 +70,9 @@ struct SessionRoutes: Sendable {
         )
     }
 
-    /// An anonymous session is somebody, but nobody with an account (F-10).
+    /// Returns the response for the result of a token verification.
+    ///
+    /// An anonymous session is refused, because it has no account (F-10).
     static func answer(_ result: TokenVerifier.Result) -> Response {
         switch result {
         case .accepted(_, isAnonymous: true):

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import GRDB
 
-/// The database: users and their ids, subscriptions, seen events and the outbox.
+/// The database of the backend: users and their IDs, subscriptions, processed events and the
+/// outbox.
 struct Store: Sendable {
     let pool: DatabasePool
     let policies: Policies
@@ -27,7 +28,7 @@ struct Store: Sendable {
                 table.column("createdAt", .integer).notNull()
                 table.column("lastSeenAt", .integer).notNull()
             }
-            // Every id under which a person is known, the registered one included.
+            // This table contains every ID of a user, including the registered ID.
             try db.create(table: "aliases") { table in
                 table.primaryKey("alias", .text)
                 table.column("userID", .integer).notNull().references("users", onDelete: .cascade)
@@ -48,7 +49,8 @@ struct Store: Sendable {
                 table.column("beganAt", .integer).notNull()
                 table.primaryKey(["userID", "productID", "isSandbox"])
             }
-            // What was told of each purchase, so that what is told late finds its place.
+            // This table contains the events of each purchase, so that a late event can be applied
+            // in its place.
             try db.create(table: "history") { table in
                 table.autoIncrementedPrimaryKey("id")
                 table.column("userID", .integer).notNull().references("users", onDelete: .cascade)
@@ -58,16 +60,16 @@ struct Store: Sendable {
                 table.column("event", .blob).notNull()
             }
             try db.create(index: "historyOfLine", on: "history", columns: ["userID", "productID"])
-            // Who gave everything to whom, and when: what was bought before comes along, however
-            // late it is told (S-17).
+            // This table contains the transfers between users with their times. Earlier purchases
+            // also move, however late their events arrive (S-17).
             try db.create(table: "transfers") { table in
                 table.column("source", .integer).notNull().references("users", onDelete: .cascade)
                 table.column("target", .integer).notNull().references("users", onDelete: .cascade)
                 table.column("asOf", .integer).notNull()
                 table.primaryKey(["source", "asOf"])
             }
-            // What Purchasely granted; the holder is part of the key, so that both orders of a
-            // transfer end alike (P-07).
+            // This table contains Purchasely's grants. The user is part of the key, so that both
+            // orders of a transfer's events have the same result (P-07).
             try db.create(table: "grants") { table in
                 table.column("subscriptionID", .text).notNull()
                 table.column("plan", .text).notNull()
@@ -103,7 +105,7 @@ struct Store: Sendable {
     }
 }
 
-/// A person, under the id that the app registered or the first event named.
+/// A user of the backend, with the ID that the app registered or that the first event named.
 struct User: Codable, FetchableRecord, MutablePersistableRecord, Sendable {
     static let databaseTableName = "users"
     static let safetyNet = "webhook_safety_net"
@@ -113,7 +115,7 @@ struct User: Codable, FetchableRecord, MutablePersistableRecord, Sendable {
     var source: String
     var deviceID: String?
     var platform: String?
-    /// Handed out at registration; whoever shows it owns the id (S-26).
+    /// The token that the registration returned, which proves the ownership of the user ID (S-26).
     var deviceToken: String?
     var createdAt: Int64
     var lastSeenAt: Int64
@@ -168,7 +170,9 @@ extension Store {
         }
     }
 
-    /// Moves what was known at a moment; where both have the product, the newer description stays.
+    /// Moves the purchases that a user had at a time to another user.
+    ///
+    /// If both users have the same product, the newer state is kept.
     func move(
         _ db: Database,
         from source: Int64,

@@ -3,15 +3,16 @@ internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 
-/// RevenueCat's own view of a customer, read by `GET /v1/subscribers/{id}`.
+/// RevenueCat's data of a customer, as `GET /v1/subscribers/{id}` returns it.
 ///
-/// RevenueCat recommends this over reading event bodies: the answer is always the newest state.
+/// RevenueCat recommends this request over the use of the event bodies, because the response always
+/// contains the newest state.
 struct Subscriber: Sendable {
     struct Item: Sendable {
         var productID: String
         var isSandbox: Bool
         var store: String
-        /// Milliseconds since 1970; nil means that it never ends.
+        /// The end of access, in milliseconds since 1970; nil for a purchase without an end.
         var expiresAt: Int64?
         var graceEndsAt: Int64?
         var refunded: Bool
@@ -27,7 +28,7 @@ struct Subscriber: Sendable {
 
     init(items: [Item]) { self.items = items }
 
-    /// Nil when the answer is not what RevenueCat answers.
+    /// Parses the body of a response; nil for a body that is not a valid response.
     init?(_ body: Data) {
         guard let root = try? JSONSerialization.jsonObject(with: body) as? [String: Any],
             let subscriber = root["subscriber"] as? [String: Any],
@@ -46,7 +47,7 @@ struct Subscriber: Sendable {
                 billingIssue: fields["billing_issues_detected_at"] is String
             )
         }
-        // A one-time purchase counts when an entitlement rests on it.
+        // A one-time purchase is only included if it unlocks an entitlement.
         let entitlements = subscriber["entitlements"] as? [String: [String: Any]] ?? [:]
         let unlocking = Set(entitlements.values.compactMap { $0["product_identifier"] as? String })
         let oneTime = subscriber["non_subscriptions"] as? [String: [[String: Any]]] ?? [:]
@@ -82,9 +83,11 @@ struct Subscriber: Sendable {
     }
 }
 
-/// Reads customers from RevenueCat.
+/// Reads customers from RevenueCat's REST API.
 struct SubscriberReader: Sendable {
-    /// RevenueCat could not be asked; the sender of the event has to try again.
+    /// The error when RevenueCat's REST API is unavailable.
+    ///
+    /// The sender of the event must retry the delivery.
     struct Unavailable: Error {}
 
     let client: HTTPClient

@@ -1,13 +1,13 @@
 internal import GRDB
 
-/// One user's purchase of one product, as the newest event described it.
+/// A user's purchase of one product, in the state that the newest event described.
 struct Subscription: Codable, Hashable, FetchableRecord, PersistableRecord, Sendable {
     static let databaseTableName = "subscriptions"
 
     var userID: Int64
     var productID: String
     var isSandbox: Bool
-    /// Milliseconds since 1970; nil means that it never ends.
+    /// The end of the paid period, in milliseconds since 1970; nil for a purchase without an end.
     var expiresAt: Int64?
     var graceEndsAt: Int64?
     var hasEnded = false
@@ -16,14 +16,16 @@ struct Subscription: Codable, Hashable, FetchableRecord, PersistableRecord, Send
     var refunded = false
     var pendingProductID: String?
     var store: String?
-    /// `event_timestamp_ms` of the event that wrote this row (S-09).
+    /// The `event_timestamp_ms` of the newest event in this row (S-09).
     var asOf: Int64
-    /// `purchased_at_ms` of the period that was paid for last (S-15).
+    /// The start (`purchased_at_ms`) of the latest paid period (S-15).
     var beganAt: Int64 = .min
 }
 
-/// What Purchasely granted to one holder: the key is the subscription, the plan and the holder, so
-/// that both orders of a transfer end alike (P-07).
+/// The access of one user through one plan of a Purchasely subscription.
+///
+/// The key consists of the subscription, the plan and the user, so that both orders of a transfer's
+/// events have the same result (P-07).
 struct Grant: Codable, FetchableRecord, Sendable {
     var subscriptionID: String
     var plan: String

@@ -6,15 +6,17 @@ internal import NIOConcurrencyHelpers
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Who holds a Firebase ID token: RS256 by a published key, and every claim checked.
+/// Verifies Firebase ID tokens: the RS256 signature with one of Firebase's published keys, and
+/// every claim.
 ///
-/// Facts: Firebase fact sheet, sections 6.1 and 7.1.
+/// Source: Firebase fact sheet, sections 6.1 and 7.1.
 struct TokenVerifier: Sendable {
     enum Result: Sendable {
         case accepted(subject: String, isAnonymous: Bool)
-        /// 401: this is not a token of this project's user.
+        /// The token is not a valid token of this Firebase project; the response is 401.
         case refused
-        /// 503: the keys cannot be had now, so nothing can be said.
+        /// The token cannot be verified, because Firebase's keys are unavailable; the response is
+        /// 503.
         case unavailable
     }
 
@@ -30,12 +32,12 @@ struct TokenVerifier: Sendable {
         var isStanding = TokenVerifier.isStanding
     }
 
-    /// A token taken apart, with nothing checked.
+    /// A parsed Firebase token that has not been verified.
     struct Token: Sendable {
         let algorithm: String?
         let keyID: String?
         let claims: Claims
-        /// What is signed, and the signature.
+        /// The part of the token that the signature covers.
         let message: String
         let signature: Data
 
@@ -54,7 +56,9 @@ struct TokenVerifier: Sendable {
         }
     }
 
-    /// Times are seconds since 1970.
+    /// The claims of a Firebase token.
+    ///
+    /// Times are in seconds since 1970.
     struct Claims: Sendable {
         let audience: String?
         let issuer: String?
@@ -64,7 +68,7 @@ struct TokenVerifier: Sendable {
         let issued: Double?
         let signedIn: Double?
         let isAnonymous: Bool
-        /// Google's own id of whoever signed in with Google, which is nobody's identity here.
+        /// Google's ID of a user who signed in with Google; it is not the user ID of this backend.
         let googleID: String?
 
         init(_ claims: [String: Any]) {
@@ -83,25 +87,29 @@ struct TokenVerifier: Sendable {
         }
     }
 
-    /// Firebase's published keys, with the time until which they may be used.
+    /// Firebase's published keys, with the time until which they are valid.
     struct Keys: Sendable {
         var keys: [String: _RSA.Signing.PublicKey] = [:]
         var validUntil: Date = .distantPast
-        /// When an unknown key id last made us look again.
+        /// The time of the last fetch that an unknown key ID caused.
         var refetched: Date = .distantPast
     }
 
     let project: String
-    /// Where the keys are published; nil accepts the emulator's unsigned tokens.
+    /// The URL of Firebase's published keys; nil to accept the unsigned tokens of Firebase's
+    /// emulator.
     let keysURL: String?
     let authURL: String?
     let client: HTTPClient
     let policy: Policy
     private let cache = NIOLockedValueBox(Keys())
 
-    /// Clocks tick apart; a minute is what the official libraries allow at most.
+    /// The tolerated clock difference to Firebase, in seconds.
+    ///
+    /// The official libraries allow at most one minute.
     private static let skew: Double = 60
-    /// Unknown key ids make us look no more often than this, so nobody can make us call out.
+    /// The minimum interval between key fetches because of unknown key IDs, in seconds, so that
+    /// callers cannot trigger many requests.
     private static let refetchInterval: TimeInterval = 60
 
     init(
@@ -136,7 +144,7 @@ struct TokenVerifier: Sendable {
 
     // MARK: Claims
 
-    /// Whom the claims name; nil when one of them is not as it has to be.
+    /// Returns the user ID in the claims; nil when any claim is invalid.
     private func subject(of claims: Claims) -> String? {
         let now = WallClock.date.timeIntervalSince1970
         guard policy.isAudience(claims, project), policy.isIssuer(claims, project),
@@ -157,20 +165,25 @@ struct TokenVerifier: Sendable {
         claims.expiry.map { $0 <= now } ?? true
     }
 
-    /// Issued or signed in later than now; a token that does not say when might be.
+    /// Returns whether a token was issued in the future, or its user signed in in the future.
+    ///
+    /// A token without these times counts as a token of the future.
     static func isOfTheFuture(_ claims: Claims, now: Double) -> Bool {
         guard let issued = claims.issued, let signedIn = claims.signedIn else { return true }
         return max(issued, signedIn) > now + skew
     }
 
-    /// The subject and nothing else is the identity: an email changes hands (F-08, F-09).
+    /// Returns the user ID of a token.
+    ///
+    /// Only the subject is used, because an email address can change its owner (F-08, F-09).
     static func subject(_ claims: Claims) -> String? {
         claims.subject.flatMap { (1...128).contains($0.count) ? $0 : nil }
     }
 
     // MARK: Signature
 
-    /// RS256 by a published key, whatever the token says of itself; nil when the keys cannot be had.
+    /// Returns whether a token has an RS256 signature by a published key, whatever algorithm its
+    /// header names; nil when the keys are unavailable.
     static func isSigned(_ verifier: TokenVerifier, _ token: Token) async -> Bool? {
         guard verifier.keysURL != nil else {
             return token.algorithm == "none" && token.signature.isEmpty
@@ -197,7 +210,7 @@ struct TokenVerifier: Sendable {
         guard policy.mayRefetch(now, known) else { return .success(nil) }
         if now < known.validUntil { cache.withLockedValue { $0.refetched = now } }
         guard let fresh = await fetch() else {
-            // What is known stays usable until its time is over.
+            // The known keys can be used until they expire.
             if now < known.validUntil { return .success(nil) }
             return .failure(Unavailable())
         }
@@ -205,13 +218,18 @@ struct TokenVerifier: Sendable {
         return .success(fresh.keys[id])
     }
 
-    /// What was fetched is all there is: a key that is missing there has been withdrawn (F-05).
+    /// Replaces the known keys with the fetched keys.
+    ///
+    /// A key that is missing among the fetched keys was withdrawn (F-05).
     static func learn(_ known: inout Keys, from fresh: Keys) {
         known.keys = fresh.keys
         known.validUntil = fresh.validUntil
     }
 
-    /// When the keys are over, and now and then for a key id that is new (F-05).
+    /// Returns whether the keys may be fetched again.
+    ///
+    /// They may be fetched after their expiry. Before it, a fetch for an unknown key ID is allowed
+    /// once in `refetchInterval` (F-05).
     static func mayRefetch(_ now: Date, _ known: Keys) -> Bool {
         now >= known.validUntil || now.timeIntervalSince(known.refetched) > refetchInterval
     }
@@ -244,7 +262,8 @@ struct TokenVerifier: Sendable {
 
     // MARK: Revocation
 
-    /// Whether the session still stands; nil when Firebase cannot be asked, true without an address.
+    /// Returns whether the session of a user is still valid; nil when Firebase cannot be reached,
+    /// and true when no Firebase URL is configured.
     static func isStanding(
         _ verifier: TokenVerifier,
         _ subject: String,
@@ -264,7 +283,8 @@ struct TokenVerifier: Sendable {
             response.status == .ok, let body = try? await response.body.collect(upTo: 1 << 20)
         else { return nil }
         let users = object(Data(body.readableBytesView))?["users"] as? [[String: Any]]
-        // A user whom nobody knows has no session; the route says so.
+        // A user that Firebase does not know has no session that could be revoked. The route
+        // handles unknown users.
         guard let user = users?.first else { return true }
         if user["disabled"] as? Bool == true { return false }
         let since = (user["validSince"] as? String).flatMap(Double.init) ?? 0

@@ -1,17 +1,17 @@
 internal import Foundation
 internal import NIOConcurrencyHelpers
 
-/// What time it is for this backend: the machine's, or as far ahead of it as a test has set it.
+/// The clock of the backend: the clock of the machine, moved ahead by a time that a test sets.
 ///
-/// A process has one clock, as under a library that fakes it.
+/// All parts of the process share this clock, as with a library that fakes the system clock.
 enum WallClock {
     private static let ahead = NIOLockedValueBox(TimeInterval(0))
 
     static var date: Date { Date() + ahead.withLockedValue { $0 } }
 
-    /// Milliseconds since 1970.
+    /// Returns the current time of this clock, in milliseconds since 1970.
     static func now() -> Int64 { Int64(date.timeIntervalSince1970 * 1000) }
 
-    /// Shows so many seconds more than the machine's clock from here on.
+    /// Sets the number of seconds by which this clock is ahead of the machine's clock.
     static func set(ahead seconds: TimeInterval) { ahead.withLockedValue { $0 = seconds } }
 }

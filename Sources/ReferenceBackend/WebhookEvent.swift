@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A RevenueCat event, reduced to what this backend uses.
+/// A RevenueCat event, reduced to the fields that this backend uses.
 ///
-/// Everything that is not used is not looked at, so unknown fields, types and values pass through.
+/// Other fields are not parsed, so unknown fields, types and values cause no errors.
 struct WebhookEvent: Codable, Sendable {
     var id: String
     var type: String
@@ -23,7 +23,8 @@ struct WebhookEvent: Codable, Sendable {
     var transferredFrom: [String]
     var transferredTo: [String]
 
-    /// The body is no event: not JSON, or without `event`, `id` or `type`.
+    /// The error for a body that is not an event, because it is not JSON, or lacks `event`, `id` or
+    /// `type`.
     struct Malformed: Error {}
 
     init(body: Data) throws(Malformed) {
@@ -55,11 +56,12 @@ struct WebhookEvent: Codable, Sendable {
         transferredTo = texts("transferred_to")
     }
 
-    /// A grant of the team's own.
+    /// Whether the purchase is a promotional grant by the developer.
     var isPromotion: Bool { store == "PROMOTIONAL" }
 
-    /// Whether the event reports something about a purchase; all other types are acknowledged
-    /// and change nothing.
+    /// Whether the event concerns a purchase.
+    ///
+    /// Events of all other types are acknowledged and change nothing.
     var concernsPurchase: Bool {
         [
             "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION", "EXPIRATION",

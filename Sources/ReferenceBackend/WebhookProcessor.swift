@@ -1,35 +1,42 @@
 internal import Foundation
 internal import GRDB
 
-/// What an event does: exactly once, in one transaction, with its messages in the same transaction.
+/// Processes a RevenueCat event exactly once, in one transaction that also contains its push
+/// messages.
 ///
-/// In the style `body` the event's own fields become the state; in the style `sync` the event only
-/// says whom to look up, and what RevenueCat answers becomes the state.
+/// In the style `body`, the event's fields become the state. In the style `sync`, the event only
+/// names the customer to read, and RevenueCat's response becomes the state.
 struct WebhookProcessor: Sendable {
     let store: Store
-    /// Nil in the style `body`.
+    /// The reader of customers from RevenueCat's REST API; nil in the style `body`, in which the
+    /// events alone determine the state.
     let reader: SubscriberReader?
 
-    /// What became of a delivery.
+    /// The result of processing a delivery.
     enum Outcome: Sendable {
         case applied
         case duplicate
     }
 
-    /// What a delivery takes; `Policy.perform` says in which order.
+    /// The steps of processing a delivery.
+    ///
+    /// `Policy.perform` determines the order of the steps.
     struct Steps: Sendable {
         let store: Store
         let event: WebhookEvent
-        /// What a duplicate is told by.
+        /// The key by which duplicates of the event are recognized.
         let key: String
-        /// What RevenueCat says about everybody whom the event names, by id.
+        /// A function that returns RevenueCat's data of all users that the event names, by their
+        /// ID.
         var read: @Sendable () async throws -> [String: Subscriber]
-        /// Changes the state and puts the messages beside it.
+        /// A function that changes the state and adds the push messages.
         var apply: @Sendable (Database, [String: Subscriber]) throws -> Void
 
-        /// Remembers the event; false when it had been seen.
+        /// Stores the event's key as processed.
         ///
-        /// The unique key decides, not a look before.
+        /// Returns false for an event that was already processed.
+        ///
+        /// The unique key in the database detects a duplicate, not an earlier query.
         func mark(_ db: Database) throws -> Bool {
             try db.execute(
                 sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, ?, ?) "
@@ -64,10 +71,11 @@ struct WebhookProcessor: Sendable {
         return try await policy.perform(steps)
     }
 
-    /// The mark, the state and the messages are one transaction: all of them are there, or none
-    /// (S-03, S-04, S-05).
+    /// Processes an event in one transaction: either its key, the new state and the push messages
+    /// are all stored, or nothing is (S-03, S-04, S-05).
     ///
-    /// RevenueCat is asked before, for a transaction must not wait.
+    /// The customers are read from RevenueCat before the transaction, because a transaction must
+    /// not wait.
     static func perform(_ steps: Steps) async throws -> Outcome {
         let subscribers = try await steps.read()
         return try await steps.store.pool.write { db in
@@ -77,12 +85,13 @@ struct WebhookProcessor: Sendable {
         }
     }
 
-    /// All attempts carry the same event id, whatever else of them changes (S-03).
+    /// Returns the key by which duplicates are recognized: the event ID, which is the same in all
+    /// delivery attempts (S-03).
     static func key(of event: WebhookEvent, body: Data) -> String { event.id }
 
     // MARK: Reading
 
-    /// Nothing in the style `body`.
+    /// Reads all users that an event names from RevenueCat, by their ID; empty in the style `body`.
     private func subscribers(of event: WebhookEvent) async throws -> [String: Subscriber] {
         guard let reader, event.concernsPurchase || event.type == "TRANSFER" else { return [:] }
         var found: [String: Subscriber] = [:]
@@ -93,7 +102,9 @@ struct WebhookProcessor: Sendable {
         return found
     }
 
-    /// Who cannot be read now can be read later: the sender has to come again (S-07).
+    /// Handles a customer who cannot be read from RevenueCat.
+    ///
+    /// The delivery fails, so that the sender delivers the event again (S-07).
     static func unread(_ error: any Error) throws { throw error }
 
     // MARK: Applying
@@ -130,7 +141,7 @@ struct WebhookProcessor: Sendable {
             let productID = event.productID
         else { return }
         let holder = try store.policies.identity.holder(db, buyer, event.timestamp)
-        // What RevenueCat is asked for has moved already.
+        // In the style `sync`, RevenueCat's response already takes transfers into account.
         let userID = reader == nil ? holder : buyer
         let isSandbox = policy.isApart(event)
         let known = try store.fetch(db, userID, productID, isSandbox)
@@ -140,7 +151,7 @@ struct WebhookProcessor: Sendable {
             if let subscriber = subscribers[id] {
                 try Reconciliation.take(store, db, subscriber, of: id, event)
             }
-            // What only the event knows belongs to whoever has the purchase by now.
+            // Facts that only the event contains are stored for the current owner of the purchase.
             let line = History.Line(userID: holder, productID: productID, isSandbox: isSandbox)
             try note(db, event, line)
         } else if unlocks {
@@ -156,18 +167,24 @@ struct WebhookProcessor: Sendable {
             }
         }
         guard unlocks else { return }
-        // To somebody who has given it away it is no news.
+        // A user whose purchase was transferred to another user gets no notification.
         try Notification.announce(store, db, event, to: user, isStale: isStale || holder != buyer)
     }
 
-    /// TEST, informational and unknown types are acknowledged and change nothing (S-08, S-18).
+    /// Changes nothing for an event of the type TEST or of an informational or unknown type, which
+    /// is only acknowledged (S-08, S-18).
     static func ignore(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {}
 
-    /// Sandbox purchases are kept, apart from those that cost money (S-19).
+    /// Returns whether an event belongs to the sandbox.
+    ///
+    /// Sandbox purchases are kept separately (S-19).
     static func isApart(_ event: WebhookEvent) -> Bool { event.isSandbox }
 
-    /// An older event says nothing new about this subscription (S-09), and the end of a period that
-    /// was renewed since says nothing of the one that runs, however late it is told (S-15).
+    /// Returns whether an event is outdated.
+    ///
+    /// An event that is older than the known state reports nothing new (S-09). The end of a period
+    /// that was renewed since does not end the current period, however late the event arrives
+    /// (S-15).
     static func isStale(_ event: WebhookEvent, beside known: Subscription?) -> Bool {
         guard let known else { return false }
         let endsEarlier =
@@ -175,13 +192,17 @@ struct WebhookProcessor: Sendable {
         return event.timestamp < known.asOf || endsEarlier
     }
 
-    /// A purchase without entitlements, such as coins, unlocks nothing (S-16).
+    /// Returns whether the purchase in an event unlocks access.
+    ///
+    /// A purchase without entitlements, such as coins, does not (S-16).
     static func unlocks(_ event: WebhookEvent) -> Bool {
         event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE"
     }
 
-    /// What only events know, beside what RevenueCat said about the subscription: which product comes
-    /// next, whatever comes late.
+    /// Stores the pending product of an event in addition to RevenueCat's state, which does not
+    /// contain it.
+    ///
+    /// The event may also arrive late.
     private func note(_ db: Database, _ event: WebhookEvent, _ line: History.Line) throws {
         try History(store: store).note(db, event, of: line)
         guard
@@ -197,7 +218,8 @@ struct WebhookProcessor: Sendable {
         try subscription.update(db)
     }
 
-    /// What was told of a purchase before it moved was told of whoever had it then.
+    /// Recomputes the pending products of a user after a transfer, because earlier events were
+    /// stored for the previous owner.
     private func settleChanges(_ db: Database, of userID: Int64) throws {
         for var subscription in try Subscription.fetchAll(
             db,

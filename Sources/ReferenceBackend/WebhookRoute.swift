@@ -2,7 +2,8 @@ internal import Foundation
 internal import HTTPTypes
 internal import Hummingbird
 
-/// `POST /api/webhooks/revenuecat`: exactly one answer on every path (S-33).
+/// The route `POST /api/webhooks/revenuecat`, which sends exactly one response in every case
+/// (S-33).
 struct WebhookRoute: Sendable {
     let authenticity: Authenticity
     let processor: WebhookProcessor
@@ -31,7 +32,8 @@ struct WebhookRoute: Sendable {
         } catch {
             return await policy.brokenOff(body, processor.store)
         }
-        // A task that is cancelled with its connection sees the body end early, and no error.
+        // When the connection is lost, the task of the request sees an early end of the body
+        // without an error.
         if let declared = request.headers[.contentLength].flatMap({ Int($0) }),
             body.count < declared
         {
@@ -59,25 +61,30 @@ struct WebhookRoute: Sendable {
         }
     }
 
-    /// Nobody is there to read this answer; what counts is that nothing has been stored.
+    /// Handles a truncated request.
+    ///
+    /// Nothing is stored, and no caller reads the response.
     static func brokenOff(_ arrived: Data, _ store: Store) async -> Response {
         JSON.response(.badRequest, ["error": "broken_off"])
     }
 
-    /// What a stranger sends is not even looked at (S-01).
+    /// Returns the response to an unauthenticated request, without parsing its body (S-01).
     static func refused(_ body: Data) -> Response {
         JSON.response(.unauthorized, ["error": "unauthorized"])
     }
 
-    /// Looks at what is used and at nothing else, so whatever is new passes through (S-08).
+    /// Parses the fields of an event that the backend uses, so that new fields cause no errors
+    /// (S-08).
     static func read(_ body: Data) throws -> WebhookEvent { try WebhookEvent(body: body) }
 
-    /// What is no event never will be; a 5xx would make RevenueCat send it again for hours (S-02).
+    /// Returns status 400 for a body that is not an event.
+    ///
+    /// After a 5xx status, RevenueCat would retry the delivery for hours (S-02).
     static func unreadable(_ error: any Error) -> Response {
         JSON.response(.badRequest, ["error": "not_an_event"])
     }
 
-    /// A 200 says that the event is stored, so it is stored before anything is said (S-04).
+    /// Stores an event and then responds, because a 200 confirms that the event is stored (S-04).
     static func inOrder(
         _ store: @escaping @Sendable () async throws -> WebhookProcessor.Outcome,
         _ answer: @escaping @Sendable (WebhookProcessor.Outcome) async -> Response
@@ -86,8 +93,9 @@ struct WebhookRoute: Sendable {
         return await answer(outcome)
     }
 
-    /// A duplicate is answered like the first; messages leave by themselves and nobody waits for
-    /// them (S-06).
+    /// Returns the response to a processed event, which is the same for a duplicate.
+    ///
+    /// The response does not wait for push messages (S-06).
     static func answer(
         _ outcome: WebhookProcessor.Outcome,
         to event: WebhookEvent,
@@ -97,7 +105,9 @@ struct WebhookRoute: Sendable {
         return JSON.response(.ok, ["received": true])
     }
 
-    /// The database or RevenueCat may be back when the event comes again (S-07).
+    /// Returns a server error, so that RevenueCat retries the delivery.
+    ///
+    /// The database or RevenueCat may be available at the next attempt (S-07).
     static func failed(_ error: any Error) -> Response {
         JSON.response(.internalServerError, ["error": "try_again"])
     }

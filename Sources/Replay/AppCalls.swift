@@ -3,19 +3,25 @@ internal import FakeServers
 internal import Providers
 
 extension Play {
-    /// Takes from an answer what its pattern gives a name, and tells whether it looks that way.
+    /// Compares a response with a pattern of the contract, and stores the values that the pattern
+    /// names.
+    ///
+    /// Returns whether the response matches the pattern.
     mutating func learn(from response: HTTPMessage.Response, _ pattern: AnswerPattern?) -> Bool {
         guard let pattern else { return true }
         return values.match(pattern, response).isEmpty && response.status == pattern.status
     }
 }
 
-/// Requests of the app and its operators: creating users and accounts, and the backend's own
-/// routes, the way the profile says.
+/// Sends the requests of an app and of its operators, as the profile defines them.
+///
+/// These requests create users and accounts, or call the backend's own routes.
 extension Play {
     // MARK: Users and accounts
 
-    /// Announces the user; the text says what went wrong.
+    /// Registers a user with the backend.
+    ///
+    /// Returns an error message on failure; nil on success.
     mutating func register(_ user: String) async -> String? {
         let values = usualValues(of: user)
         switch profile.creation {
@@ -23,14 +29,15 @@ extension Play {
             return await carryOut(words, values, id: pointer, user)
         case .register:
             guard let endpoint = profile.endpoints["register"] else {
-                return "the profile names no endpoint 'register'"
+                return "the profile has no endpoint 'register'"
             }
             return await create(.registration(user: user), endpoint, values, user)
         case .request(let endpoint):
-            // Who is known by an id already registers under it, and is not given another one (S-21).
+            // A user whose ID is known registers under this ID, and does not get another one
+            // (S-21).
             if profile.choosesIDs, named.contains(user) {
                 guard let own = profile.endpointTakingIDs else {
-                    return "the profile names no endpoint 'register' that takes an id"
+                    return "the profile has no endpoint 'register' that takes an ID"
                 }
                 return await create(.registration(user: user), own, values, nil)
             }
@@ -38,7 +45,9 @@ extension Play {
         }
     }
 
-    /// Makes an account; the text says what went wrong.
+    /// Creates an account in the backend.
+    ///
+    /// Returns an error message on failure; nil on success.
     mutating func createAccount(_ account: String) async -> String? {
         let values: [String: String?] = [
             "account": namespace.accountID(of: account),
@@ -53,18 +62,19 @@ extension Play {
                 values,
                 nil
             )
-        case .register, nil: return "the profile does not say how 'accounts' are created"
+        case .register, nil: return "the profile does not define how 'accounts' are created"
         }
     }
 
-    /// Runs a program; the text says what went wrong.
+    /// Runs a program of the profile that creates a user or an account.
     ///
     /// - Parameters:
-    ///   - words: The program and its arguments, with templates.
-    ///   - values: What the templates stand for.
-    ///   - pointer: Where what it prints names the id of the user; nil: the id is ours.
-    ///   - user: The user whom it makes.
-    /// - Returns: Nil where it went well.
+    ///   - words: The program and its arguments, with templates such as `{{id}}`.
+    ///   - values: The values of the templates.
+    ///   - pointer: The JSON path of the user's ID in the output of the program; nil when Assay
+    ///     chose the ID.
+    ///   - user: The name, in the contract, of the user that the program creates.
+    /// - Returns: An error message; nil on success.
     private mutating func carryOut(
         _ words: [String],
         _ values: [String: String?],
@@ -86,14 +96,14 @@ extension Play {
         guard let pointer else { return nil }
         let lines = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isNewline)
         let text = lines.last.map(String.init) ?? ""
-        // A number is JSON, and a word that is none is the id itself.
+        // A printed number is valid JSON; a printed word that is not JSON is the ID itself.
         let printed = (try? JSONValue(parsing: output)) ?? .string(text)
         switch printed[pointer] {
         case .string(let id) where !id.isEmpty: namespace.assign(id, to: user)
         case .number(let id): namespace.assign(id.description, to: user)
         case let other:
-            let found = other?.text ?? "nothing there"
-            return "'\(words[0])' printed no id at \"\(pointer)\": \(found)"
+            let found = other?.text ?? "nothing"
+            return "'\(words[0])' printed no user ID at \"\(pointer)\": found \(found)"
         }
         return nil
     }
@@ -117,13 +127,16 @@ extension Play {
             guard let user else { return nil }
             return note(response, of: endpoint, user)
         case .answered(let response):
-            return "\(endpoint.method) \(endpoint.path) answered \(response.status)"
+            return "\(endpoint.method) \(endpoint.path) returned \(response.status)"
         case .failed(_, let text): return "\(endpoint.method) \(endpoint.path): \(text)"
-        case .pending, .answerLost, .requestCut: return "no answer"
+        case .pending, .answerLost, .requestCut:
+            return "\(endpoint.method) \(endpoint.path): no response"
         }
     }
 
-    /// Takes the id that the backend chose and the proof that it handed out.
+    /// Stores the user ID and the proof of ownership from a response that created a user.
+    ///
+    /// Returns an error message if the backend chooses IDs, but the response contains none.
     private mutating func note(
         _ response: HTTPMessage.Response,
         of endpoint: Profile.Endpoint,
@@ -133,14 +146,15 @@ extension Play {
         if let proof = endpoint.answerProof.flatMap({ answer?[$0]?.string }) {
             proofs[user] = proof
         }
-        // The guide's register answers the id that it was given; others choose one.
+        // The register route of the identity guide returns the ID that it was given. Other routes
+        // choose one.
         guard case .request = profile.creation, let pointer = endpoint.answerID else { return nil }
         switch answer?[pointer] {
         case .string(let id): namespace.assign(id, to: user)
         case .number(let id): namespace.assign(id.description, to: user)
         case let other:
-            return "\(endpoint.method) \(endpoint.path) answered no id at \(pointer): "
-                + (other?.text ?? "nothing there")
+            return "\(endpoint.method) \(endpoint.path) returned no user ID at \(pointer): found "
+                + (other?.text ?? "nothing")
         }
         return nil
     }
@@ -155,7 +169,7 @@ extension Play {
 
     // MARK: Calls
 
-    /// A call that has only to be sent.
+    /// A call of an app to the backend that is ready to be sent.
     struct PreparedCall: Sendable {
         let call: Call
         let endpoint: Profile.Endpoint
@@ -163,11 +177,15 @@ extension Play {
         let authorization: [HTTPMessage.Field]
     }
 
-    /// Makes the calls, at the same moment when there are several or when deliveries wait for them.
+    /// Sends the calls of one step of the contract.
+    ///
+    /// Several calls are sent concurrently. If deliveries are being held back, the calls are sent
+    /// when these are released.
     mutating func make(_ calls: [Call]) async {
         var prepared: [PreparedCall] = []
         for call in calls {
-            // An obstacle has said that the route is missing before the case began.
+            // A missing route is a reason to skip the case, which was reported before the case
+            // began.
             guard let endpoint = profile.endpoints[call.route.rawValue] else { continue }
             let values = values(of: call)
             prepared.append(
@@ -194,7 +212,7 @@ extension Play {
         for request in prepared { noteProof(request.call, request.endpoint) }
     }
 
-    /// Sends all of them at once, each on a lane of its own.
+    /// Sends all calls concurrently, each over separate connections.
     func send(_ calls: [PreparedCall], firstLane: Int) async {
         await withTaskGroup(of: Void.self) { group in
             for (index, request) in calls.enumerated() {
@@ -212,7 +230,8 @@ extension Play {
         }
     }
 
-    /// The answer without its content encoding, as recordings hold it.
+    /// Returns the response with its body decoded and without `Content-Encoding`, as recordings
+    /// store it.
     private static func decoded(_ outcome: Exchange.Outcome) -> Exchange.Outcome {
         guard case .answered(var response) = outcome,
             let encoding = response[field: "content-encoding"],
@@ -223,13 +242,15 @@ extension Play {
         return .answered(response)
     }
 
-    /// What a signed-in app of that user holds, when Firebase knows the user.
+    /// Returns an ID token for the app of a signed-in user, after creating the user in the fake of
+    /// Firebase.
     private func token(of user: String) -> String? {
         seed(user)
         return run.forge.text(TokenSpec(), user: namespace.id(of: user), at: run.backendNow)
     }
 
-    /// Sends a request that the contract writes out, and learns from its answer what later ones say.
+    /// Sends a request that the contract contains literally, and stores values from its response
+    /// for later requests.
     mutating func make(_ request: AppRequest) async {
         values.namespace = namespace
         for user in TemplateValues.users(in: request.fields.map(\.value)) {
@@ -250,8 +271,8 @@ extension Play {
             fields.append(HTTPMessage.Field("content-type", "application/json"))
         }
         let message = HTTPMessage.Request(request.method, target, fields: fields, body: body)
-        // A read may come before the work is done that the recorded one saw: it is asked again
-        // while time alone could mend it.
+        // The request may come earlier than in the recording, before the backend has finished its
+        // work. A read is therefore repeated while waiting may help.
         let isRead = request.method == "GET" && request.answer != nil
         let patience = run.patience(run.shortPatience(latency))
         var pause: Duration = .milliseconds(2)
@@ -282,14 +303,15 @@ extension Play {
         let proof = answer?[pointer]?.string
         values.proofs[call.name] = proof
         guard call.route == .register, let user = call.user, let proof else { return }
-        // A device keeps what it was handed last; what another one is handed is not its own.
+        // A device keeps the latest proof that it received. It does not receive a proof that was
+        // issued to another device.
         if call.values["device"] == nil || proofs[user] == nil { proofs[user] = proof }
     }
 
     mutating func values(of call: Call) -> [String: String?] {
         var values: [String: String?] = call.user.map { usualValues(of: $0) } ?? [:]
         values["id"] = values["id"] ?? .some(nil)
-        // A proof is bound to its device (S-26): another one does not have it (S-24).
+        // A proof belongs to one device (S-26), so another device does not have it (S-24).
         let isOtherDevice = call.route == .register && call.values["device"] != nil
         values["proof"] = .some(isOtherDevice ? nil : call.user.flatMap { proofs[$0] })
         if let account = call.account {
@@ -327,7 +349,8 @@ extension Play {
             trouble =
                 trouble
                 ?? .disturbanceMissed(
-                    "no key has been withdrawn; 'firebase: rotate-keys' twice does it"
+                    "the token needs a withdrawn signing key, and there is none; run the step "
+                        + "'firebase: rotate-keys' twice before this call"
                 )
         }
         guard let token = forge.text(spec, user: user, at: run.backendNow) else { return [] }
@@ -346,7 +369,7 @@ extension Play {
     ) async -> (sequence: Int, outcome: Exchange.Outcome) {
         let proofs: [HTTPMessage.Field]
         do {
-            // What the contract says of this call comes before what the profile says of all.
+            // The contract's headers for this call override the profile's headers for all calls.
             proofs = try await credentials(endpoint.credentials, NamedValues(texts: values))
                 .filter { proof in !fields.contains { $0.name.lowercased() == proof.name } }
         } catch {
@@ -356,7 +379,7 @@ extension Play {
         }
         let request = endpoint.request(values, idForm: profile.idForm, fields: fields + proofs)
         let sequence = world.journal.begin(exchange(.app, purpose, request))
-        // A contract that grants more than a minute grants it to each call as well.
+        // A contract with a time limit above one minute applies this limit to each call too.
         let limit = within > .seconds(60) ? within : .seconds(30)
         let outcome = await backend.client.send(request, lane: lane, within: limit)
         return (sequence, outcome)

@@ -1,15 +1,17 @@
 package import Conformance
 internal import FakeServers
 
-/// What every run is judged by beside its cases; no file holds it.
+/// The run invariants: requirements that hold for the whole run instead of one case.
+///
+/// Every run checks them, without a contract file.
 package enum Aside: String, CaseIterable, Sendable {
     case keepsRunning = "run/keeps-running"
     case reachesKnownPeople = "run/reaches-known-people"
 
     private var title: String {
         switch self {
-        case .keepsRunning: "The backend keeps running as long as the suite does"
-        case .reachesKnownPeople: "Every push goes to somebody whom an event has named"
+        case .keepsRunning: "The backend keeps running during the whole suite"
+        case .reachesKnownPeople: "Every push goes to a user that an event has named"
         }
     }
 
@@ -40,13 +42,15 @@ package enum Aside: String, CaseIterable, Sendable {
 extension RunExecutor {
     private static let shownMax = 4
 
-    /// Pushes that name no user of this run, as one failed case; empty without such pushes.
+    /// Returns the pushes that name no user of this run, as one failed case; empty if there are
+    /// none.
     ///
-    /// They are findings only where no other source of them exists: the store of a backend that was
-    /// running already, or that keeps its data between runs, may hold users of earlier runs.
+    /// They count as findings only if no other source of them exists. A backend that was already
+    /// running, or that keeps its data between runs, may still know users of earlier runs.
     ///
-    /// - Parameter nonce: The part that every ID of this run contains, where IDs are strings.
-    /// - Returns: The failed case, or none.
+    /// - Parameter nonce: The string that is part of every user ID of this run, unless the IDs are
+    ///   numbers.
+    /// - Returns: The failed case, or an empty list.
     func strayEffects(of nonce: String) -> [CaseResult] {
         let stray = effectsOfNoRun.filter { isCharged($0, nonce) }
         guard !stray.isEmpty else { return [] }
@@ -54,9 +58,9 @@ extension RunExecutor {
         let shown = people.prefix(Self.shownMax).joined(separator: ", ")
         let finding = Finding(
             .wrongAddress,
-            expected: "every push names somebody whom an event has named",
-            actual: "\(stray.count) named nobody of this run: "
-                + (people.isEmpty ? "no recipient at all" : shown)
+            expected: "every push names a user that an event has named",
+            actual: "pushes to unknown users: \(stray.count); recipients: "
+                + (people.isEmpty ? "none" : shown)
                 + (people.count > Self.shownMax ? ", …" : ""),
             evidence: stray.prefix(Self.shownMax).map(\.sequence)
         )
@@ -67,12 +71,13 @@ extension RunExecutor {
             timeline: stray.prefix(Self.shownMax).map(\.shortened),
             base: base
         )
-        // Whichever case led to it, nobody knows.
+        // The case that caused the push is unknown, so no case is listed for a rerun.
         result.replays = []
         return [result]
     }
 
-    /// The number of pushes that name no user of this run and that may belong to an earlier one.
+    /// Returns the number of pushes that name no user of this run, and that may belong to users of
+    /// an earlier run.
     package func unattributedEffectCount(of nonce: String) -> Int {
         effectsOfNoRun.count { !isCharged($0, nonce) }
     }
@@ -81,7 +86,8 @@ extension RunExecutor {
         world.journal.read { $0.exchanges(in: "", by: .backend) }.filter { !$0.effects.isEmpty }
     }
 
-    /// Whether only the backend can be the reason for a push that names no user of this run.
+    /// Returns whether only a fault of the backend can explain a push that names no user of this
+    /// run.
     private func isCharged(_ exchange: Exchange, _ nonce: String) -> Bool {
         guard backend.process != nil else { return false }
         if profile.start?.hasOwnData ?? true { return true }

@@ -1,14 +1,14 @@
 internal import Conformance
 internal import FakeServers
 
-/// What the backend calls a provider for during a run.
+/// Selects the backend's calls to one provider during one run.
 struct BackendCalls: Hashable, Sendable {
     let party: Exchange.Party
     let namespace: String
-    /// The journal's number at which the run began.
+    /// The journal's sequence number at which the run began.
     let first: Int
 
-    /// How many there have been so far.
+    /// Returns the number of the backend's calls so far.
     func count(in journal: borrowing Journal) -> Int {
         journal.exchanges(in: namespace, from: first, by: .backend).count { $0.to == party }
     }
@@ -21,13 +21,17 @@ struct BackendCalls: Hashable, Sendable {
 }
 
 extension RunExecutor {
-    /// Waits until the backend has made so many calls, or the profile's patience is over.
+    /// Waits until the backend has made a number of calls, or the settle timeout is over.
     ///
-    /// - Returns: Whether it has made them; false after a cancellation too.
+    /// - Parameters:
+    ///   - count: The number of calls to wait for.
+    ///   - calls: The provider and the run whose calls count.
+    /// - Returns: Whether the backend has made the calls; false after a cancellation.
     func hasMade(_ count: Int, of calls: BackendCalls) async -> Bool {
         let patience = patience(profile.patience)
         let journal = world.journal
-        // Whoever follows first and counts then misses none.
+        // The journal is followed before the calls are counted, so that no call is missed in
+        // between.
         let entries = journal.follow()
         @Sendable func areThere() -> Bool { journal.read { calls.count(in: $0) } >= count }
         if areThere() { return true }

@@ -5,25 +5,29 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import FakeServers
 
-/// Sends requests to the backend over HTTP.
+/// Sends HTTP requests to the backend under test or to another server.
 package final class BackendClient: Transport {
     package typealias Disturbance = Replay.Disturbance
 
-    /// The largest answer that is read; a larger one counts as no complete answer.
+    /// The largest body of a response, in bytes.
+    ///
+    /// A response with a larger body counts as incomplete.
     private static let bodyMax = 16 << 20
-    /// What is kept of an answer; no probe's answer is longer, and a backend that sends megabytes
-    /// must not fill our memory.
+    /// The number of bytes of a response body that are kept.
+    ///
+    /// The responses of probes are never longer. A backend that sends megabytes must not fill
+    /// Assay's memory.
     private static let keptMax = 256 << 10
 
-    /// So long a connection may take, in seconds.
+    /// The longest time to establish a connection, in seconds.
     ///
-    /// A busy machine drops the first attempts at one, and the system tries again after 1, 3, 7 and
-    /// 15 s. A closed port refuses at once.
+    /// A busy machine drops the first connection attempts, and the system tries again after 1, 3, 7
+    /// and 15 s. A closed port refuses a connection at once.
     private static let connectMax: Int64 = 30
 
     private static let deadlines = Deadlines(RealClock())
 
-    /// An HTTP proxy on this machine.
+    /// The address of an HTTP proxy on this machine.
     struct Proxy: Hashable, Sendable {
         let host: String
         let port: Int
@@ -33,15 +37,19 @@ package final class BackendClient: Transport {
     private let lanes: [HTTPClient]
     private let isClosed = Locked(false)
 
+    /// Creates a client that connects without a proxy.
+    ///
     /// - Parameters:
-    ///   - base: `scheme://host:port`, perhaps with the beginning of every path.
-    ///   - laneCount: How many clients with connections of their own.
-    ///   - authority: Whose certificates are believed beside the system's: a file in PEM.
+    ///   - base: The address `scheme://host:port`, optionally followed by a path that all request
+    ///     paths begin with.
+    ///   - laneCount: The number of separate HTTP clients (lanes). Requests on different lanes
+    ///     share no connection.
+    ///   - authority: A PEM file with additional CA certificates to trust.
     package convenience init(base: String, laneCount: Int = 32, authority: String? = nil) {
         self.init(base: base, laneCount: laneCount, authority: authority, proxy: nil)
     }
 
-    /// The same, through a proxy.
+    /// Creates a client that connects through a proxy; nil for a direct connection.
     init(base: String, laneCount: Int, authority: String?, proxy: Proxy?) {
         address = Locked(base.hasSuffix("/") ? String(base.dropLast()) : base)
         var configuration = HTTPClient.Configuration(
@@ -53,7 +61,8 @@ package final class BackendClient: Transport {
         configuration.proxy = proxy.map { .server(host: $0.host, port: $0.port) }
         configuration.tlsConfiguration = Trust.configuration(authority)
         configuration.connectionPool.retryConnectionEstablishment = false
-        // Shorter than any server's keep-alive, so that no request meets a closing connection.
+        // The time is shorter than the keep-alive time of any server, so that no request uses a
+        // connection that is closing.
         configuration.connectionPool.idleTimeout = .seconds(1)
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
         lanes = (0..<laneCount).map { _ in
@@ -71,9 +80,10 @@ package final class BackendClient: Transport {
         }
     }
 
-    /// The same URL at the other loopback address; nil where the host is neither of them.
+    /// Returns a URL with the other loopback address: `[::1]` for `127.0.0.1`, and the reverse.
     ///
-    /// `localhost` counts as none: a connection to it tries both.
+    /// Returns nil for any other host. This includes `localhost`, because a connection to it tries
+    /// both addresses.
     static func otherLoopback(of url: String) -> String? {
         for (host, other) in [("127.0.0.1", "[::1]"), ("[::1]", "127.0.0.1")] {
             guard let scheme = url.firstRange(of: "://"),
@@ -92,13 +102,14 @@ package final class BackendClient: Transport {
     }
 
     deinit {
-        // The library traps on a client that goes without a farewell.
+        // The HTTP library traps when a client is released without a shutdown.
         guard !isClosed.withLock({ $0 }) else { return }
         for lane in lanes { lane.shutdown { _ in } }
     }
 
-    /// Opens a connection on each of the first lanes by a harmless read, so that a barrier
-    /// releases requests and not handshakes.
+    /// Opens a connection on each of the first lanes by sending a harmless GET request.
+    ///
+    /// Concurrent requests then need no handshake. Requests on different lanes share no connection.
     package func warm(lanes count: Int, path: String) async {
         await withTaskGroup(of: Void.self) { group in
             for lane in 0..<min(count, lanes.count) {
@@ -172,7 +183,8 @@ package final class BackendClient: Transport {
                 length: .known(Int64(request.body.count))
             )
         case .held(let gate, let percent):
-            // At least one byte stays back, so that nobody can begin before the gate opens.
+            // At least one byte of the body is held back, so that the backend cannot begin to
+            // process the request before the gate opens.
             let count = min(request.body.count * percent / 100, request.body.count - 1)
             message.body = .stream(
                 HeldBody(
@@ -189,8 +201,9 @@ package final class BackendClient: Transport {
         return message
     }
 
-    /// The whole body, or an error when it is not there in time; the deadline of the client ends
-    /// with the head of the answer.
+    /// Returns the whole body of a response, or throws when it is incomplete at the deadline.
+    ///
+    /// The HTTP client applies its own deadline only to the status and the headers.
     private static func collect(
         _ body: HTTPClientResponse.Body,
         until deadline: Duration
@@ -226,7 +239,7 @@ package final class BackendClient: Transport {
         return kept
     }
 
-    /// The answer goes on and on.
+    /// The error of a response whose body is longer than `bodyMax`.
     private struct TooLong: Error {}
 
     private static func failure(_ error: any Error, _ within: Duration) -> Exchange.Outcome {
@@ -234,15 +247,15 @@ package final class BackendClient: Transport {
         if let text = Trust.text(error) { return .failed(.refused, text) }
         switch error {
         case is TooLong:
-            return .failed(.closed, "the answer has more than \(bodyMax >> 20) MB")
+            return .failed(.closed, "the response has more than \(bodyMax >> 20) MB")
         case let error as HTTPClientError
         where error == .deadlineExceeded || error == .readTimeout:
-            return .failed(.timedOut, "no complete answer within \(within.milliseconds) ms")
+            return .failed(.timedOut, "no complete response within \(within.milliseconds) ms")
         case let error as HTTPClientError where error == .connectTimeout:
             return .failed(.refused, "no connection within \(connectMax) s")
         case let error as HTTPClientError
         where error == .remoteConnectionClosed:
-            return .failed(.closed, "the connection was closed without a complete answer")
+            return .failed(.closed, "the connection was closed without a complete response")
         case is NIOConnectionError:
             return .failed(.refused, "the connection was refused")
         case let error as IOError where error.errnoCode == 111 || error.errnoCode == 61:
@@ -250,16 +263,16 @@ package final class BackendClient: Transport {
         case is IOError, is ChannelError:
             return .failed(.closed, "the connection was reset")
         case is HTTPParserError:
-            return .failed(.malformed, "the answer is not HTTP/1.1")
+            return .failed(.malformed, "the response is not HTTP/1.1")
         case is CancellationError:
-            return .failed(.closed, "the sender stopped before an answer came")
+            return .failed(.closed, "the sender stopped before a response arrived")
         default:
-            return .failed(.closed, "no answer: \(error)")
+            return .failed(.closed, "no response: \(error)")
         }
     }
 }
 
-/// A body in two parts with a gate between them.
+/// A request body in two parts, of which the second is sent when the gate opens.
 private struct HeldBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
@@ -290,12 +303,15 @@ private struct HeldBody: AsyncSequence, Sendable {
     }
 }
 
-/// A body that is sent as far as it goes and then fails, which closes the connection.
+/// A request body without an end: it throws an error after its last byte, so that the connection is
+/// closed.
 private struct BrokenBody: AsyncSequence, Sendable {
     struct Break: Error {}
 
-    /// A connection that breaks off is silent before: a backend that gets the stump and the end in
-    /// one piece may never begin with it.
+    /// The pause before the connection of a truncated request is closed.
+    ///
+    /// A backend that receives the truncated body and the end of the connection at the same time
+    /// may never begin to process the request.
     static let silence: Duration = .milliseconds(50)
 
     typealias Element = ByteBuffer

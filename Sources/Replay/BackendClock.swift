@@ -2,30 +2,36 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// The backend's clock, set the way the profile says: the minutes and days between deliveries pass
-/// for the backend too.
+/// Sets the backend's clock with the command or request under 'clock' in the profile.
+///
+/// The minutes and days between the deliveries of a contract then pass for the backend too.
 extension Play {
-    /// Lets the backend's clock show the contract's time; false when it cannot be set, and then the
-    /// run says nothing.
+    /// Sets the backend's clock to the current time of the contract.
+    ///
+    /// Returns false when that fails; the run is then inconclusive.
     mutating func keepClock() async -> Bool {
         guard plan.clock != nil else { return true }
         return await keepClock(at: now - run.base)
     }
 
-    /// The same for a time after the run's beginning.
+    /// Sets the backend's clock ahead of the clock of this machine by the given time.
+    ///
+    /// Returns false when that fails; the run is then inconclusive.
     @discardableResult
     mutating func keepClock(at ahead: Duration) async -> Bool {
         guard let text = await setClock(ahead: ahead) else { return true }
-        // The first reason is the one to tell.
+        // Only the first problem of a run is reported.
         trouble = trouble ?? .disturbanceMissed(text)
         return false
     }
 
-    /// Why it could not be set; nil when it shows that time, or nobody ever set it.
+    /// Sets the backend's clock, and returns the reason if that fails.
+    ///
+    /// Returns nil if the clock shows the wanted time, or if it was never set and need not be.
     func setClock(ahead: Duration) async -> String? {
         let wanted = (ahead, backend.life)
         let known = run.clockSetting.withLock { $0 }
-        // A new process starts with the machine's time.
+        // The clock of a new backend process shows the time of this machine.
         if known == wanted || (known.ahead, ahead) == (.zero, .zero) { return nil }
         guard let act = profile.clock else { return nil }
         let time = world.now + ahead
@@ -34,15 +40,17 @@ extension Play {
             "ahead": .integer(ahead.components.seconds),
         ])
         let text = await problem(of: act, values, "set the clock \(ahead.offsetText)")
-        // What failed may have taken place: nobody takes it for what it was before.
+        // A failed attempt may have set the clock all the same, so its time is unknown.
         let unsure = (ahead == .zero ? known.ahead : ahead, -1)
         run.clockSetting.withLock { $0 = text == nil ? wanted : unsure }
-        return text.map { "the clock could not be set the way of the profile's 'clock': \($0)" }
+        return text.map { "the clock could not be set with the profile's 'clock': \($0)" }
     }
 }
 
 extension CasePlan {
-    /// The case with a clock that passes as its steps do; itself when no time passes in it.
+    /// The case with a list of the times to which its steps set the backend's clock.
+    ///
+    /// If no time passes in the case, it is the unchanged case.
     var settingClock: CasePlan {
         guard subject.takesTime, !subject.keepsMachineTime else { return self }
         var stops: Set<Duration> = [.zero]
@@ -57,7 +65,7 @@ extension CasePlan {
 }
 
 extension RetrySchedule {
-    /// When its attempts come, after the first.
+    /// The times of all attempts of the retry schedule, relative to the first attempt.
     fileprivate var moments: [Duration] {
         var moment: Duration = .zero
         return (1...attemptCountMax).compactMap { number in

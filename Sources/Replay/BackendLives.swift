@@ -1,33 +1,40 @@
 internal import Conformance
 internal import FakeServers
 
-/// The lives of a backend that may end by itself.
+/// Notices unexpected exits of the backend, and restarts it.
 ///
-/// Nobody is played before it stands again, and an end is told once, whoever noticed it.
+/// No case runs until the backend is running again. An exit is reported once, even when several
+/// cases notice it.
 final class BackendLives: Sendable {
-    /// An end that nobody asked for.
+    /// An unexpected exit of the backend.
     struct End: Sendable {
         let exit: String
-        /// The cases that were being played.
+        /// The IDs of the cases that were running when the backend exited.
         let caseIDs: [String]
-        /// The last requests to the backend before it was noticed, the newest last.
+        /// The last requests to the backend before its exit was noticed, oldest first.
         let requests: [Exchange]
-        /// What it wrote last.
+        /// The last lines that the backend printed before its exit.
         let output: String
     }
 
     private struct State {
-        /// Counts the lives: two looks in one life see one memory.
+        /// The number of the current backend process.
+        ///
+        /// A restart increases it.
+        ///
+        /// State in the memory of the backend process can last from one observation to another only
+        /// if this number is the same for both.
         var life = 0
-        /// The journal's number at which the life began.
+        /// The journal's sequence number at which the current backend process began.
         var firstSequence = 0
-        /// How often it was started again in a row without answering any event.
+        /// The number of restarts in a row after which the backend still responded to no event.
         var fruitlessCount = 0
         var revival: Task<Void, Never>?
-        /// Who is being played.
+        /// The running cases: the number of current runs for each case ID.
         var caseIDs: [String: Int] = [:]
         var ends: [End] = []
-        /// Why it does not come back; nil while it stands.
+        /// The reason why the backend cannot be restarted after an exit; nil while the backend is
+        /// available.
         var gone: String?
     }
 
@@ -43,14 +50,17 @@ final class BackendLives: Sendable {
         self.report = report
     }
 
-    /// The ends so far, in their order.
+    /// All unexpected exits of the backend, in order of time.
     var ends: [End] { state.withLock { $0.ends } }
 
-    /// Why no case can be played any more; nil while the backend stands.
+    /// The reason why no further case can run; nil while the backend is available.
     var gone: String? { state.withLock { $0.gone } }
 
-    /// Whether it is worth the while to start a backend again that answers no event: it has answered
-    /// since it was started, or at least once before, and did not stop at once again and again.
+    /// Whether a restart may help a backend that responds to no event any more.
+    ///
+    /// It may help if the backend has responded to an event since its last start. A backend that
+    /// responded only before its last start is restarted until two restarts in a row have had no
+    /// effect. A backend that never responded is not restarted.
     var mayRecover: Bool {
         guard let answered = lastAnswered else { return false }
         return state.withLock {
@@ -58,7 +68,7 @@ final class BackendLives: Sendable {
         }
     }
 
-    /// Notes that it is given another life.
+    /// Counts the restarts in a row that had no effect, just before the backend is restarted again.
     func noteRecovery() {
         let answered = lastAnswered ?? -1
         state.withLock { state in
@@ -67,14 +77,15 @@ final class BackendLives: Sendable {
         }
     }
 
-    /// The journal's number of the last event that it answered.
+    /// The journal's sequence number of the last event to which the backend responded; nil if it
+    /// never responded.
     private var lastAnswered: Int? {
         executor.world.journal.read { $0.exchanges.last(where: \.isAnsweredEvent)?.sequence }
     }
 
-    /// Waits until the backend stands, and counts the case in.
+    /// Waits until the backend is running, and records that a case is running against it.
     ///
-    /// - Returns: The life that it is in; nil when the backend does not come back.
+    /// - Returns: The number of the backend process; nil when the backend cannot be restarted.
     func enter(_ caseID: String, forget: @escaping @Sendable () -> Void) async -> Int? {
         let (life, isGone) = state.withLock { ($0.life, $0.gone != nil) }
         if isGone { return nil }
@@ -90,15 +101,15 @@ final class BackendLives: Sendable {
         }
     }
 
-    /// Counts the case out; a backend that has ended meanwhile is started again.
+    /// Records that a case has ended, and restarts the backend if it exited while the case ran.
     ///
     /// - Parameters:
-    ///   - caseID: The case.
-    ///   - life: The life that it was counted into.
-    ///   - isGone: Whether nobody listened any more when the case was played.
-    ///   - isWedged: Whether it listens, and answers no event any more.
-    ///   - forget: Forgets what was learnt of the life that is over.
-    /// - Returns: Whether the life is over in which the case was played.
+    ///   - caseID: The ID of the case.
+    ///   - life: The number of the backend process when the case began.
+    ///   - isGone: Whether the backend refused connections during the case.
+    ///   - isWedged: Whether the backend accepts connections, but responds to no event any more.
+    ///   - forget: Discards all knowledge about the process that has ended.
+    /// - Returns: Whether another process has replaced the one against which the case began.
     func leave(
         _ caseID: String,
         of life: Int,
@@ -117,7 +128,9 @@ final class BackendLives: Sendable {
         }
     }
 
-    /// A closed port is seen before the system says that its process has ended.
+    /// Waits up to one second for the exit of a backend process whose port is already closed.
+    ///
+    /// The port closes before the system reports the exit.
     private func noticeEnd(of life: Int) async {
         guard let process = executor.backend.process else { return }
         let patience = executor.patience(.seconds(1))
@@ -128,19 +141,22 @@ final class BackendLives: Sendable {
         }
     }
 
-    /// Starts a backend that ended by itself, or answers nobody, again, once for all who noticed.
+    /// Restarts a backend that has exited or stopped responding.
+    ///
+    /// The backend is restarted once, even if several cases notice the same exit.
     private func revive(after life: Int, _ forget: @escaping @Sendable () -> Void) async {
         let task = state.withLock { state in
             guard state.life == life else { return state.revival }
             state.life += 1
             let process = executor.backend.process
             let end = End(
-                exit: process?.exitText ?? "it answered no event any more",
+                exit: process?.exitText ?? "it stopped responding to events",
                 caseIDs: state.caseIDs.keys.sorted(),
                 requests: lastRequests(),
                 output: process?.outputTail() ?? ""
             )
-            // The port was held by what Assay itself had stopped, which is no fault of the backend.
+            // If the new process fails because the stopped process still holds the port, the
+            // backend is not at fault.
             if executor.backend.life <= 1 || process?.hasPortConflict != true {
                 state.ends.append(end)
             }
@@ -154,7 +170,7 @@ final class BackendLives: Sendable {
     private func restart(_ end: End, _ forget: @Sendable () -> Void) async {
         guard executor.backend.process != nil else {
             state.withLock { state in
-                state.gone = end.exit + ", and only who started it can start it again"
+                state.gone = end.exit + ", and Assay cannot restart a backend that it did not start"
                 state.revival = nil
             }
             return
@@ -164,9 +180,10 @@ final class BackendLives: Sendable {
             report(.backendRestarted(end.exit))
         } catch {
             report(.backendRestarted(error.description))
-            state.withLock { $0.gone = "\(end.exit), and it does not start again" }
+            state.withLock { $0.gone = "\(end.exit), and it could not be restarted" }
         }
-        // A twin that somebody played meanwhile met a dead port.
+        // A baseline run (a case without faults) that was in progress met a closed port, so it is
+        // discarded.
         forget()
         let sequence = executor.world.journal.read { $0.nextSequence }
         state.withLock { state in
@@ -193,8 +210,9 @@ extension Exchange {
 }
 
 extension BackendLives {
-    /// What no case of the results accounts for, as a result of its own: the backend keeps running
-    /// whatever is asked of it (S-33).
+    /// Returns the unexpected exits that no case result explains, as one additional failed result.
+    ///
+    /// Source: clause S-33. The backend must keep running whatever requests it receives.
     func asides(beside results: [CaseResult]) -> [CaseResult] {
         let accused = Set(
             results.filter { result in
@@ -206,15 +224,15 @@ extension BackendLives {
         let times = open.count == 1 ? "" : ", \(open.count) times in all"
         let among =
             first.caseIDs.isEmpty
-            ? "while no case was played"
-            : "while these were played: \(first.caseIDs.joined(separator: ", "))"
+            ? "while no case was running"
+            : "while these cases were running: \(first.caseIDs.joined(separator: ", "))"
         var result = CaseResult(
             contract: Aside.keepsRunning.contract,
             verdict: .failed,
             findings: [
                 Finding(
                     .backendExited,
-                    expected: "the backend keeps running as long as the suite does",
+                    expected: "the backend keeps running during the whole suite",
                     actual: "\(first.exit)\(times), \(among)",
                     evidence: first.requests.suffix(1).map(\.sequence)
                 )

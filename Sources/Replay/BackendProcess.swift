@@ -9,10 +9,11 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A backend that Assay started: a shell command in a process group of its own, with its output
-/// in a file.
+/// A backend process that Assay started.
+///
+/// It is a shell command in a separate process group, with its output in a file.
 package final class BackendProcess: BackendProgram {
-    /// The command could not be started, or did not become ready.
+    /// The error of a backend command that could not be started.
     package struct StartError: Error, Sendable, CustomStringConvertible {
         package let description: String
     }
@@ -20,7 +21,7 @@ package final class BackendProcess: BackendProgram {
     private struct State {
         var program: StartedProgram?
         var timeZone: String?
-        /// The length of the log at the last launch, in bytes.
+        /// The length of the output file when the backend was last started, in bytes.
         var launchOutputSize: UInt64 = 0
     }
 
@@ -29,19 +30,23 @@ package final class BackendProcess: BackendProgram {
     private let environment: [String: String]
     private let outputPath: String
     private let stopping: Profile.Stop
-    /// The port of this machine on which it listens; nil where it listens elsewhere.
+    /// The port of this machine on which the backend is expected to listen; nil if it listens on
+    /// another machine.
     private let port: UInt16?
-    /// Stands in the environment of everything that the backend starts.
+    /// A unique value in the environment of all processes of the backend, by which they are found.
     private let mark = UUID().uuidString
     private let state = Locked(State())
 
+    /// Prepares a backend process; `launch()` starts the process.
+    ///
     /// - Parameters:
-    ///   - command: A line for the shell.
-    ///   - folder: Where it runs; nil: where Assay does.
-    ///   - environment: What stands in its environment beside ours.
-    ///   - outputPath: A file, to which all its output is appended.
-    ///   - stopping: How it is asked to end.
-    ///   - port: The port of this machine that is free again when it has ended.
+    ///   - command: A command line for the shell.
+    ///   - folder: The working directory of the command; nil for that of Assay.
+    ///   - environment: Environment variables in addition to those of Assay.
+    ///   - outputPath: The file to which all output is appended.
+    ///   - stopping: The signal and the time limit for stopping the backend.
+    ///   - port: The port of this machine that has to be free again before the backend counts as
+    ///     stopped.
     package init(
         command: String,
         folder: String? = nil,
@@ -58,7 +63,7 @@ package final class BackendProcess: BackendProgram {
         self.port = port
     }
 
-    /// The time zone of the next launch; nil is the one that Assay runs in.
+    /// The time zone with which the backend is started next; nil for the time zone of Assay.
     package var timeZone: String? {
         get { state.withLock { $0.timeZone } }
         set { state.withLock { $0.timeZone = newValue } }
@@ -90,7 +95,7 @@ package final class BackendProcess: BackendProgram {
 
     private var program: StartedProgram? { state.withLock { $0.program } }
 
-    /// How the process ended; nil while it runs.
+    /// The reason and the status with which the backend exited; nil while it runs.
     package var exitText: String? {
         boundOutput()
         return program?.end?.description
@@ -98,14 +103,14 @@ package final class BackendProcess: BackendProgram {
 
     package func ended() async -> String? { await program?.ended().description }
 
-    /// Sends the signal to everything that the backend started, and waits until all of it is gone
-    /// and its port is free.
+    /// Sends a signal to all processes of the backend, and waits until they have exited and the
+    /// port is free.
     ///
-    /// A process that does not end within the grace is killed.
+    /// A process that does not exit within the grace period is killed.
     package func stop(_ signal: Restart.Signal, grace: Duration?) async {
         guard let program else { return }
         let number = signal == .kill ? SIGKILL : stopping.signal.number
-        // A backend behind another server leaves the port to that one.
+        // If another server holds the port on behalf of the backend, the port stays in use.
         let ports = listeningPorts
         let waitsForPort = port.map { ports.isEmpty || ports.contains(Int($0)) } ?? false
         for process in marked(outside: program) { kill(process, number) }
@@ -125,10 +130,11 @@ package final class BackendProcess: BackendProgram {
         await waitUntilGone(program, waitsForPort: waitsForPort)
     }
 
-    /// The longest time that the system may take to clear away killed processes.
+    /// The longest wait for the system to remove killed processes and to free the port.
     private static let clearingMax: Duration = .seconds(30)
 
-    /// Waits until no process of the backend runs and its port is free, at most `clearingMax`.
+    /// Waits until all processes of the backend have exited and its port is free, at most for
+    /// `clearingMax`.
     private func waitUntilGone(_ program: StartedProgram, waitsForPort: Bool) async {
         let clock = RealClock()
         let end = clock.now + Self.clearingMax
@@ -136,23 +142,26 @@ package final class BackendProcess: BackendProgram {
         while clock.now < end, !Task.isCancelled {
             let isHeld = waitsForPort && (port.map(LoopbackPort.isInUse) ?? false)
             if !isHeld, !program.hasGroup, marked.isEmpty { return }
-            // A child that its parent made while it was killed.
+            // A process may have started a child process while it was being killed.
             sweep()
             await clock.pause(pause)
             pause = min(pause * 2, .milliseconds(50))
         }
     }
 
-    /// Ends whatever is left of the group, at once and without waiting for more than the kernel.
+    /// Kills all processes in the backend's process group at once, and waits only for the kernel.
     package func killNow() { program?.finish() }
 
-    /// How much the backend has written, in bytes.
+    /// The number of bytes that the backend has printed since the beginning of the run.
     package var outputSize: UInt64 {
         let attributes = try? FileManager.default.attributesOfItem(atPath: outputPath)
         return (attributes?[.size] as? NSNumber)?.uint64Value ?? 0
     }
 
-    /// The lines after that many bytes that explain a failure: the first error and the last lines.
+    /// Returns an excerpt of the lines that the backend printed after the first `start` bytes of
+    /// its output.
+    ///
+    /// The excerpt contains the first error and the last lines.
     package func output(since start: UInt64, lineCountMax: Int) -> String {
         LogExcerpt.of(text(since: start), lineCountMax: lineCountMax)
     }
@@ -161,16 +170,17 @@ package final class BackendProcess: BackendProgram {
         LogExcerpt.showsPortInUse(text(since: state.withLock { $0.launchOutputSize }))
     }
 
-    /// The most that is read of each end of the log, in bytes.
+    /// The number of bytes that are read at the beginning and at the end of a long output file.
     private static let pieceMax = 256 << 10
 
-    /// Whole lines of the log after that many bytes; the middle of a long one is left out.
+    /// Returns the whole lines of the output file after `start` bytes, without the middle of a long
+    /// file.
     private func text(since start: UInt64) -> String {
         guard let handle = FileHandle(forReadingAtPath: outputPath) else { return "" }
-        // A file that was only read loses nothing.
+        // Closing a file that was only read cannot lose data, so an error is ignored.
         defer { try? handle.close() }
         let size = outputSize
-        // The log was emptied since.
+        // An output file that is smaller than before has been emptied.
         let start = start <= size ? start : 0
         let length = size - start
         let piece = UInt64(Self.pieceMax)
@@ -188,7 +198,10 @@ package final class BackendProcess: BackendProgram {
         return TerminalCodes.removed(from: String(decoding: bytes, as: UTF8.self))
     }
 
-    /// A piece of a file; empty where it cannot be read, as the log is a help and no evidence.
+    /// Reads some bytes of a file.
+    ///
+    /// Returns an empty array when the file cannot be read, because verdicts do not depend on the
+    /// output of the backend.
     private static func read(_ handle: FileHandle, at offset: UInt64, _ count: Int) -> [UInt8] {
         guard (try? handle.seek(toOffset: offset)) != nil,
             let data = try? handle.read(upToCount: count)
@@ -196,22 +209,25 @@ package final class BackendProcess: BackendProgram {
         return Array(data)
     }
 
-    /// A backend that fills its log must not fill the disk: what is over the bound is thrown away.
+    /// Empties the output file when it exceeds `outputMax`, so that the backend cannot fill the
+    /// disk.
     private func boundOutput() {
         guard outputSize > Self.outputMax else { return }
-        // The file is open for appending, so what follows begins at the new end.
+        // The file is open for appending, so later output begins at the new end.
         truncate(outputPath, 0)
     }
 
     private static let outputMax: UInt64 = 64 << 20
 
-    /// Ends what left the group and lives on.
+    /// Kills all remaining processes of the backend, including those that have left its process
+    /// group.
     package func sweep() {
         for process in marked { kill(process, SIGKILL) }
     }
 
-    /// Everything that the backend started, found by the mark in its environment; empty where
-    /// there is no `/proc`.
+    /// The processes that the backend started, found by a unique variable in their environment.
+    ///
+    /// Empty on systems without `/proc`.
     private var marked: [pid_t] {
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         let wanted = Data("ASSAY_PROCESS=\(mark)".utf8)
@@ -224,7 +240,7 @@ package final class BackendProcess: BackendProgram {
         }
     }
 
-    /// Those that have left the process group.
+    /// Returns the processes of the backend that have left its process group.
     private func marked(outside program: StartedProgram) -> [pid_t] {
         marked.filter { getpgid($0) != program.identifier }
     }

@@ -1,8 +1,10 @@
 package import Conformance
 internal import FakeServers
 
-/// A backend under test: cases are planned, carried out and compared with their twins by
-/// `CaseRunner`.
+/// The target of a suite that tests a backend, before it is prepared for the cases.
+///
+/// `CaseRunner` plans and executes the cases, and compares them with their baseline runs (the same
+/// cases without faults).
 package struct BackendStage: SuiteStage {
     private let executor: RunExecutor
     private let options: SuiteRunner.Options
@@ -23,10 +25,14 @@ package struct BackendStage: SuiteStage {
             .result(plan)
     }
 
-    /// Learns what of this backend can be seen, when any case looks behind the answers.
+    /// Makes two plain purchases to find out which state and effects of the backend can be
+    /// observed.
+    ///
+    /// They are made only if at least one case observes state or effects.
     package func open(for plans: [CasePlan]) async -> any OpenStage { await opened(for: plans) }
 
-    /// The same, for whoever plays cases in an order of their own.
+    /// Prepares the target as `open(for:)` does, for callers that choose the order of the cases
+    /// themselves.
     func opened(for plans: [CasePlan]) async -> CalibratedStage {
         if plans.contains(where: \.usesTokens) { executor.prepareKeys() }
         let calibration = Calibration(executor: executor, nonce: options.nonce)
@@ -48,23 +54,24 @@ package struct BackendStage: SuiteStage {
         )
     }
 
-    /// Tells how much of the time that passes this process really has.
+    /// Measures how much processor time Assay's process gets, until the task is canceled.
     package func accompany() async { await executor.heartbeat.beat() }
 }
 
 extension CasePlan {
-    /// Whether somebody signs in by it.
+    /// Whether a user signs in with an ID token during the case.
     fileprivate var usesTokens: Bool {
         !Set(contract.allNeeds).isDisjoint(with: [.firebase, .accountApp])
     }
 
-    /// Whether RevenueCat sends the backend anything in it.
+    /// Whether the case sends a webhook of RevenueCat to the backend.
     fileprivate var takesEvents: Bool {
         subject.deliveries.contains { $0.provider == .revenueCat }
     }
 }
 
-/// A backend under test, and what is known about looking at it.
+/// A backend that is ready to run cases, with the results of the calibration by two plain
+/// purchases.
 struct CalibratedStage: OpenStage {
     let cases: CaseRunner
     let calibration: Calibration
@@ -73,7 +80,9 @@ struct CalibratedStage: OpenStage {
 
     private var executor: RunExecutor { cases.executor }
 
-    /// One case for each crash point of one that asks for crash points.
+    /// Returns the cases that a case represents; usually only the case itself.
+    ///
+    /// A case that searches for crash points becomes one case for each point.
     func expanded(_ plan: CasePlan) async -> [CasePlan] {
         let plans = await pointed(plan)
         return executor.profile.clock == nil ? plans : plans.map(\.settingClock)
@@ -82,11 +91,12 @@ struct CalibratedStage: OpenStage {
     private func pointed(_ plan: CasePlan) async -> [CasePlan] {
         guard case .crashPoints(let faults) = plan.contract.search, !Task.isCancelled,
             let golden = await cases.twins(plan).first,
-            // A golden run that failed knows only some of the calls; the case says so itself.
+            // A golden run (the run without a fault) that failed has only some of the calls. The
+            // case itself reports the failure.
             golden.trouble == nil
         else { return [plan] }
         let points = CasePlan.crashPoints(in: golden, faults: faults)
-        // Without a single call there is one case, and the disturbance rule says why.
+        // Without any call, one case remains, and a rule reports why the fault never took effect.
         return points.isEmpty ? [plan] : points.map { plan.disturbed(at: $0) }
     }
 
@@ -113,7 +123,7 @@ struct CalibratedStage: OpenStage {
             return CaseRunner.inconclusive(plan, clockProof.finding(doubt, of: plan.contract))
         }
         let result = await cases.runAlone(plan)
-        // Whoever lived before everybody was acted upon is nobody's twin any more.
+        // After a case that affects all users, earlier baseline runs are no longer comparable.
         if plan.subject.touchesEverybody { cases.forgetTwins() }
         return result
     }

@@ -2,14 +2,15 @@ package import Conformance
 internal import FakeServers
 internal import Foundation
 
-/// The backend as the runner sees it: an address, and a process when Assay started it.
+/// The backend under test: its address, and its process if Assay started it.
 package final class BackendUnderTest: Sendable {
-    /// The backend cannot be reached before the first case.
+    /// The error of a backend that could not be started or reached.
     package struct UnreachableError: Error, Sendable, CustomStringConvertible {
         package let description: String
-        /// Whether a process that Assay started has ended by itself.
+        /// Whether the process that Assay started has exited by itself.
         package var hasEnded = false
-        /// Whether it ended because its port was in use soon after Assay had stopped it.
+        /// Whether the process exited because its port was still in use soon after Assay had
+        /// stopped the backend.
         package var isPortConflict = false
     }
 
@@ -22,24 +23,30 @@ package final class BackendUnderTest: Sendable {
     private let stopMax: Duration
     private let onWaiting: @Sendable (Waiting) -> Void
 
-    /// What is told while a backend is not ready.
+    /// A progress report during the wait for a backend that is not ready yet.
     package struct Waiting: Hashable, Sendable {
-        /// How long that has been so.
+        /// The time that Assay has waited for the backend so far.
         package let time: Duration
-        /// What it did last when it was asked.
+        /// The result of the last readiness request, as text for the user.
         package let last: String
-        /// Where it listens, if it does so elsewhere than it should.
+        /// A message about the ports on which the backend listens, with a remedy.
+        ///
+        /// Nil if the backend listens on the expected port, or if its ports are not known.
         package let elsewhere: String?
     }
 
+    /// Creates a backend; `start()` starts its process.
+    ///
     /// - Parameters:
-    ///   - client: The way to it.
-    ///   - process: What is started; nil where it runs already.
-    ///   - clock: What time is told by.
-    ///   - ready: Which answer says that it is ready; nil: any.
-    ///   - startMax: How long it may take until then.
-    ///   - stopMax: How long its last end may take, before it is killed.
-    ///   - onWaiting: Told every few seconds while it is not.
+    ///   - client: The connection to the backend.
+    ///   - process: The process to start; nil for a backend that is already running.
+    ///   - clock: The clock that measures waits.
+    ///   - ready: The request and the status that show that the backend is ready. With nil, any
+    ///     status counts except those of a gateway (502 to 504).
+    ///   - startMax: The longest time until the backend is ready.
+    ///   - stopMax: The longest time that the backend gets to exit at the end of a run; then it is
+    ///     killed.
+    ///   - onWaiting: Receives a progress report every few seconds while the backend is not ready.
     package init(
         client: any Transport,
         process: (any BackendProgram)?,
@@ -64,10 +71,13 @@ package final class BackendUnderTest: Sendable {
     private var question: HTTPMessage.Request {
         HTTPMessage.Request(ready?.method ?? "GET", ready?.path ?? "/")
     }
-    /// How often it was started; two looks in one life see one memory.
+    /// The number of times that the backend was started.
+    ///
+    /// State in the memory of the backend process can last from one observation to another only if
+    /// this number is the same for both.
     package var life: Int { lives.withLock { $0 } }
 
-    /// Starts the process, when there is one, and waits until the backend answers.
+    /// Starts the backend process, if Assay manages one, and waits until the backend responds.
     package func start() async throws(UnreachableError) {
         lives.withLock { $0 += 1 }
         if let process {
@@ -80,7 +90,7 @@ package final class BackendUnderTest: Sendable {
         try await waitUntilReady()
     }
 
-    /// Stops the process with that signal and starts it again on the same data.
+    /// Stops the backend process with a signal, and starts it again with the same data.
     package func restart(_ signal: Restart.Signal) async throws(UnreachableError) {
         await process?.stop(signal)
         var pause = Self.conflictPause
@@ -96,12 +106,13 @@ package final class BackendUnderTest: Sendable {
         try await start()
     }
 
-    /// Starts after a stop, while the port is in use.
+    /// The largest number of attempts to start a stopped backend while its port is still in use.
     private static let restartMax = 6
-    /// The pause after the first of them; each later one is twice as long.
+    /// The pause after the first start that fails because the port is in use; each later pause is
+    /// twice as long.
     private static let conflictPause: Duration = .milliseconds(100)
 
-    /// Whether anything listens at the address.
+    /// Returns whether anything accepts connections at the backend's address.
     package func isReachable() async -> Bool {
         let outcome = await client.send(
             question,
@@ -111,32 +122,34 @@ package final class BackendUnderTest: Sendable {
         return true
     }
 
-    /// Ends the process; the last thing a run does.
+    /// Stops the backend process and closes the connections to it, at the end of a run.
     package func stop() async {
         await process?.stop(.terminate, grace: stopMax)
         process?.sweep()
         await client.close()
     }
 
-    /// What a proxy answers in the place of a backend that is not there yet (RFC 9110, section 15.6).
+    /// The statuses that a proxy returns while its backend is not available (RFC 9110, section
+    /// 15.6).
     private static let gatewayStatuses = 502...504
     private static let waitingPeriod: Duration = .seconds(3)
-    /// Between two questions.
+    /// The pause between two readiness requests to a backend that is starting.
     private static let pause: Duration = .milliseconds(5)
-    /// How much longer than `startMax` a busy machine may make it.
+    /// The factor by which a busy machine may extend the time to start (`startMax`).
     private static let busyFactor = 10
 
     private func isReady(_ response: HTTPMessage.Response) -> Bool {
-        // A backend that is already running need not know the ready path.
+        // For a backend that is already running, any response is enough, because it may not have
+        // the ready path.
         guard process != nil else { return true }
         guard let ready else { return !Self.gatewayStatuses.contains(response.status) }
         return ready.status.map { $0 == response.status } ?? (response.status < 400)
     }
 
-    /// Sends the question to the backend's address and, where that refuses, to the other loopback
-    /// address.
+    /// Sends the readiness request to the backend's address.
     ///
-    /// The address that responds is the target from then on.
+    /// If that address refuses the connection, the request goes to the other loopback address
+    /// (127.0.0.1 or ::1). The address that responds is the target from then on.
     private func askOnce() async -> Exchange.Outcome {
         let outcome = await client.send(question, within: .seconds(5))
         guard case .failed(.refused, let text) = outcome else { return outcome }
@@ -145,9 +158,9 @@ package final class BackendUnderTest: Sendable {
         let second = target
         let other = await client.send(question, within: .seconds(5))
         if case .answered = other { return other }
-        // A machine without that family refuses in other ways.
+        // A machine without IPv4 or IPv6 rejects the second address with another error.
         _ = client.useOtherLoopback()
-        return .failed(.refused, text + " at \(first), and nothing responds at \(second)")
+        return .failed(.refused, text + " at \(first), and nothing responds at \(second) either")
     }
 
     private func waitUntilReady() async throws(UnreachableError) {
@@ -164,12 +177,13 @@ package final class BackendUnderTest: Sendable {
             switch outcome {
             case .answered(let response) where isReady(response): return
             case .answered(let response):
-                last = "\(question.method) \(question.target) answered \(response.status)"
+                last = "\(question.method) \(question.target) returned \(response.status)"
             case .failed(.refused, let text) where process == nil:
                 throw UnreachableError(description: "\(target): \(text)")
             case .failed(.refused, let text):
                 last = text
-                // Nobody is there who could take his time.
+                // A refused connection takes the backend no time, so the machine caused the whole
+                // delay.
                 own = .zero
             case .failed(_, let text): last = text
             case .pending, .answerLost, .requestCut: break
@@ -191,7 +205,7 @@ package final class BackendUnderTest: Sendable {
             } catch {
                 throw UnreachableError(description: "interrupted while waiting for the backend")
             }
-            // What a machine that is busy adds to a pause is no time that the backend had.
+            // Time that a busy machine adds to a pause was not available to the backend.
             let excess = clock.now - asked - own - Self.pause * 2
             if excess > .zero { deadline = min(deadline + excess, end) }
         } while clock.now < deadline
@@ -202,22 +216,25 @@ package final class BackendUnderTest: Sendable {
         )
     }
 
-    /// What to write where it answers, but not what it should.
+    /// Suggests a change of `ready` in the profile if the backend responds with an unexpected
+    /// status; nil otherwise.
     private func remedy(_ last: String) -> String? {
-        guard process != nil, let ready, last.contains(" answered ") else { return nil }
-        return "if that is its answer, leave 'ready' out, or write 'ready: "
-            + "{\(ready.method.lowercased()): \(ready.path), status: "
+        guard process != nil, let ready, last.contains(" returned ") else { return nil }
+        return "if the backend is ready when it returns this status, remove 'ready', or write "
+            + "'ready: {\(ready.method.lowercased()): \(ready.path), status: "
             + "\(last.split(separator: " ").last ?? "")}'"
     }
 
-    /// Where it listens, when that is not where it is looked for.
+    /// A message about the ports on which the backend listens, with a remedy.
+    ///
+    /// Nil if the backend listens on the expected port, or if its ports are not known.
     private var elsewhere: String? {
         guard let process, let wanted = URLComponents(string: target)?.port else { return nil }
         let ports = process.listeningPorts
         guard !ports.isEmpty, !ports.contains(wanted) else { return nil }
         let list = ports.map(String.init).joined(separator: ", ")
-        return "the backend listens on port \(list), and not on \(wanted), which PORT in its "
-            + "environment says; let it read PORT, write {{port}} into the command, or name its own "
-            + "address: 'target: http://127.0.0.1:\(ports[0])'"
+        return "the backend listens on port \(list), not on port \(wanted) from the environment "
+            + "variable PORT; let the backend read PORT, write {{port}} into its start command, or "
+            + "set its address in the profile: 'target: http://127.0.0.1:\(ports[0])'"
     }
 }

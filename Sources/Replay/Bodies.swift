@@ -2,9 +2,12 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Bodies: what a delivery carries, byte for byte as its sender would write it.
+/// Creates the bodies of deliveries, byte for byte as the real sender would write them.
 extension RunExecutor {
-    /// The body of the contract's first event, in a namespace that nobody uses.
+    /// Returns the body of the first event in a contract, with the user IDs of a namespace that no
+    /// case uses.
+    ///
+    /// Returns nil if the contract has no event whose body Assay creates.
     func sampleBody(of contract: Contract) -> JSONValue? {
         let namespace = Namespace(name: "sample", idForm: profile.idForm)
         for case .deliver(let delivery) in contract.steps {
@@ -41,7 +44,7 @@ extension Play {
         case .body(let value):
             values.namespace = namespace
             let body = edited(values.fill(value), delivery)
-            // What the event says, REST says.
+            // The REST API of the fake has to return the state that this event reports.
             if delivery.provider == .revenueCat, body["event"]?["app_user_id"] != nil {
                 world.apply(body, namespace: namespace.name)
             }
@@ -57,14 +60,14 @@ extension Play {
         }
     }
 
-    /// A body that somebody else has written, as it is where the contract changes nothing of it.
+    /// Returns a body with the changes that the contract makes to it; unchanged if there are none.
     private mutating func rewritten(_ bytes: [UInt8], _ delivery: Delivery) -> [UInt8] {
         guard delivery.changesBody else { return bytes }
         guard let value = try? JSONValue(parsing: bytes) else {
             trouble =
                 trouble
                 ?? .disturbanceMissed(
-                    "what '\(delivery.name)' changes is no JSON, or nests too deep"
+                    "the delivery '\(delivery.name)' changes a body that is not JSON or too deep"
                 )
             return bytes
         }
@@ -94,8 +97,9 @@ extension Play {
         return body
     }
 
-    /// Stands where something nests: a value of that depth would exhaust the stack of whoever walks
-    /// over it, us first.
+    /// A placeholder for a deep nesting, which is inserted only when the body is encoded.
+    ///
+    /// A JSON value of that depth would exhaust the stack of any code that traverses it.
     private static let nestingMark = "assay-nests-here"
 
     private static func bytes(_ body: JSONValue, _ delivery: Delivery) -> [UInt8] {

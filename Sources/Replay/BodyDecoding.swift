@@ -3,23 +3,30 @@ internal import NIOEmbedded
 internal import NIOHTTP1
 internal import NIOHTTPCompression
 
-/// Looks through a content encoding, for what is judged or written down; on the wire bytes stay as
-/// they are.
+/// Decodes bodies with a content encoding (gzip or deflate), for judging and for reports.
+///
+/// The bytes on the wire stay unchanged.
 package enum BodyDecoding {
-    /// The reason why a body has no plain bytes.
+    /// The reason why a body cannot be decoded.
     package enum Failure: Error {
         /// The content encoding is not gzip or deflate.
         case unknownEncoding
-        /// The packed bytes are not what the encoding says.
+        /// The body is not valid for the encoding that its `Content-Encoding` header declares.
         case broken
-        /// The plain bytes are more than the bound.
+        /// The decoded body exceeds the limit.
         case tooLong
     }
 
-    /// Packed bytes that are unpacked at a time: these become at most about a thousand times as many.
+    /// The number of encoded bytes that are decoded at a time.
+    ///
+    /// They decode to at most about a thousand times that size, which limits the memory that a
+    /// malicious body can use.
     private static let pieceMax = 4096
 
-    /// The plain bytes; nil when the encoding is unknown, broken, or unpacks to too much.
+    /// Returns the decoded bytes of a body.
+    ///
+    /// Returns nil if the encoding is unknown, the body is broken, or the result is larger than
+    /// `max`.
     package static func plain(_ bytes: [UInt8], encoding: String?, max: Int) -> [UInt8]? {
         do throws(Failure) {
             return try decoded(bytes, encoding: encoding, max: max).bytes
@@ -28,14 +35,17 @@ package enum BodyDecoding {
         }
     }
 
-    /// The plain bytes, unpacked piece by piece: no more than `max` of them are ever held.
+    /// Returns the decoded bytes of a body, and whether the body was encoded.
+    ///
+    /// Decodes the body in small parts, so that little more than `max` bytes are ever in memory.
     ///
     /// - Parameters:
     ///   - bytes: The body as it was sent.
-    ///   - encoding: The value of `Content-Encoding`.
-    ///   - max: The bound of what a packed body unpacks to, in bytes.
-    /// - Returns: The plain bytes, and whether they were packed.
-    /// - Throws: The reason why there are no plain bytes.
+    ///   - encoding: The value of the `Content-Encoding` header.
+    ///   - max: The largest size of the decoded body, in bytes; it does not apply to a body without
+    ///     an encoding.
+    /// - Returns: The decoded bytes, and whether the body was encoded.
+    /// - Throws: The reason why the body could not be decoded.
     package static func decoded(
         _ bytes: [UInt8],
         encoding: String?,
@@ -61,7 +71,8 @@ package enum BodyDecoding {
         let channel = EmbeddedChannel(
             handler: NIOHTTPResponseDecompressor(limit: .size(max))
         )
-        // The error that counts was thrown before: closing adds none.
+        // Every relevant error has been thrown before, so an error of closing the channel is
+        // ignored.
         defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
         var head = HTTPResponseHead(version: .http1_1, status: .ok)
         head.headers.add(name: "content-encoding", value: encoding)

@@ -1,20 +1,24 @@
 internal import Conformance
 internal import FakeServers
 
-/// What of this backend can be seen from outside, and how fast, learned by two plain purchases.
+/// Measures, before the first case, which reactions of the backend can be observed and how fast
+/// they are.
+///
+/// It makes two plain purchases, and looks for push notifications and for changes that the
+/// profile's probes show.
 struct Calibration {
     static let blind = RunRecord.Sight(
         seesEffects: false,
         seesState: false,
         latency: .milliseconds(5)
     )
-    /// So long each purchase is waited for.
+    /// The longest wait for the effects of each of the two purchases.
     static let wait: Duration = .seconds(3)
 
     let executor: RunExecutor
     let nonce: String
 
-    /// The namespaces of both purchases.
+    /// The namespaces of the fakes in which the two purchases are made.
     var names: [String] { ["c1", "c2"].map { "\(nonce)-\($0)" } }
 
     func sight() async -> RunRecord.Sight {
@@ -25,8 +29,8 @@ struct Calibration {
         )
         guard wanted.seesEffects || wanted.seesState else { return Self.blind }
         let sentinel = Sentinel(run: executor)
-        // The first one pays for cold code; the second tells how long things take. What the first
-        // has not shown may come late, so the second is waited for as long.
+        // The first purchase warms up the backend, and the second measures its speed. Both have the
+        // same time limit, because effects that the first purchase did not show may be slow.
         guard let first = await sentinel.see(names[0], wait: Self.wait, wanted) else {
             var blind = Self.blind
             blind.plainAnswer = answer()
@@ -41,13 +45,15 @@ struct Calibration {
         return sight
     }
 
-    /// What the backend said to the first purchase.
+    /// Returns the status and the beginning of the backend's response to the first purchase; nil
+    /// without a response.
     private func answer() -> String? {
         let exchanges = executor.world.journal.read { $0.exchanges(in: names[0]) }
         return exchanges.first { $0.purpose == .sentinel }?.response?.excerpt
     }
 
-    /// How long after its purchase a first effect came; nil while none has.
+    /// Returns the time between a purchase and the first push that it caused; nil if no purchase
+    /// caused one.
     func lateness() -> Duration? {
         for name in names {
             let exchanges = executor.world.journal.read { $0.exchanges(in: name) }
@@ -61,7 +67,7 @@ struct Calibration {
 }
 
 extension HTTPMessage.Response {
-    /// The status, and how the body begins: the reason often stands there.
+    /// The status and the first 160 bytes of the body, which often contain the reason for an error.
     var excerpt: String {
         let text = String(decoding: body.prefix(160), as: UTF8.self)
         return text.isEmpty ? "\(status)" : "\(status) \(text)"

@@ -2,33 +2,44 @@ package import Conformance
 package import Exploration
 internal import FakeServers
 
-/// Plays life after life before one backend, makes small what breaks it, and keeps count.
+/// A campaign of `assay explore` against a backend.
+///
+/// It generates random customer histories, runs them against the backend, and shrinks the failures.
 package final class Campaign: Sendable {
     package struct Options: Sendable {
         package var seed: UInt64
         package var jobs: Int
-        /// Makes ids unique on a backend that keeps its data.
+        /// A string that is unique to this campaign and part of the ID of every test user.
+        ///
+        /// A backend that keeps its data therefore never meets a user of an earlier campaign.
         package var nonce: String
-        /// Ends after so many lives; nil: whenever something else says so.
+        /// The number of histories after which the campaign ends; nil for no limit.
         package var livesMax: Int?
-        /// Ends after so long; nil: when nothing new was played for a while.
+        /// The time after which the campaign ends.
+        ///
+        /// With nil, the campaign ends when no history has covered anything new for the time
+        /// `patience`.
         package var time: Duration?
-        /// So long nothing new may be played, where no time is given.
+        /// The longest time without a history that covers something new, used if `time` is nil.
         package var patience: Duration = .seconds(60)
-        /// How long one failing life may be made smaller.
+        /// The longest time for shrinking one failing history.
         package var shrinkTime: Duration = .seconds(20)
-        /// What is found first ends it.
+        /// Whether the first failure ends the campaign.
         package var endsAtFirst = false
-        /// More causes than these nobody reads.
+        /// The number of failures that are reported.
+        ///
+        /// A reader would not look at more.
         package var foundMax = 20
-        /// Nor more stories than these of one cause.
+        /// The number of reported failures with the same failure signature (the same cause).
         package var storiesMax = 3
-        /// A contract as it stands in the file that it will be written to; nil when no file can say
-        /// it.
+        /// Converts a contract to the form in which a contract file can hold it.
+        ///
+        /// Returns nil when no file can express the contract.
         package var written: @Sendable (Contract) -> Contract? = { $0 }
 
-        /// After so many in a row that told nothing, the rest would not either: a limiter, a machine
-        /// without time.
+        /// The number of inconclusive histories in a row that ends the campaign.
+        ///
+        /// After this number, a rate limiter or an overloaded machine is the usual cause.
         static let undecidedMax = 100
 
         package init(seed: UInt64, jobs: Int, nonce: String) {
@@ -36,10 +47,10 @@ package final class Campaign: Sendable {
         }
     }
 
-    /// What is played.
+    /// The input of a campaign: options for generating histories, and saved histories.
     package struct Source: Sendable {
         package var generator: LifeGenerator.Options
-        /// Lives that others have kept, which are played first.
+        /// The saved histories, which run before any generated history.
         package var corpus: [Life] = []
 
         package init(_ generator: LifeGenerator.Options, corpus: [Life] = []) {
@@ -50,51 +61,54 @@ package final class Campaign: Sendable {
     package enum Event: Sendable {
         case calibrated(RunRecord.Sight)
         case progress(Progress)
-        /// A life failed; it is being made smaller.
+        /// A history failed with this failure signature, and is going to be shrunk.
         case failing(LifeCause, Story)
         case found(Found)
-        /// A history that covers something new, and is about to run.
+        /// A history that covers something new is about to run, and is worth saving.
         case kept(Story)
-        /// All that was covered by now, at most every five seconds.
+        /// The coverage of all histories so far.
+        ///
+        /// This event comes at most every five seconds.
         case covered(LifeCoverage)
-        /// A life told nothing.
+        /// A history could not be judged; the case result contains the reason.
         case undecided(CaseResult)
         case backendRestarted(String)
-        /// No life is played, for these reasons.
+        /// The campaign ends without running any history, for these reasons.
         case stopped([String])
     }
 
     package struct Progress: Hashable, Sendable {
         package var lives = 0
-        /// Different things that were played.
+        /// The number of different features that the histories have covered so far.
         package var features = 0
         package var found = 0
         package var elapsed: Duration = .zero
     }
 
-    /// One way in which lives break the backend.
+    /// A failure of the backend that a generated history found.
     package struct Found: Sendable {
-        /// The smallest life that shows it.
+        /// The smallest history that still shows the failure.
         package var story: Story
-        /// The life in which it was found.
+        /// The history in which the failure was found, before it was shrunk.
         package let original: Story
         package let cause: LifeCause
         package var result: CaseResult
-        /// How many runs it took to make it small.
+        /// The number of runs that were needed to shrink the history.
         package var shrinkCount: Int
-        /// Whether nothing more could be left out.
+        /// Whether the history cannot be made smaller.
         package var isMinimal: Bool
-        /// Whether it failed once more when it was played from its file's text; nil: nobody has tried.
+        /// Whether the failure occurred again when the saved contract file was run; nil if that was
+        /// not tried.
         package var failsAsWritten: Bool?
-        /// How many other lives it explains.
+        /// The number of other failed histories that have the same cause as this failure.
         package var alsoIn = 0
     }
 
-    /// A life that failed once and not again.
+    /// A history that failed once, but did not fail when it was repeated.
     package struct Unsteady: Sendable {
         package let cause: LifeCause
         package let result: CaseResult
-        /// How many failed in that way.
+        /// The number of histories with the same failure signature that failed once but not again.
         package var count: Int
 
         package init(cause: LifeCause, result: CaseResult, count: Int = 1) {
@@ -102,30 +116,34 @@ package final class Campaign: Sendable {
         }
     }
 
-    /// What came of it.
+    /// The result of a campaign against a backend or an app.
     package struct Outcome: Sendable {
         package var progress = Progress()
         package var coverage = LifeCoverage()
         package var found: [Found] = []
-        /// Lives that told nothing, by what stood in the way.
+        /// The number of inconclusive histories for each reason.
         package var inconclusive: [String: Int] = [:]
-        /// The same by the clause that they asked for.
+        /// The number of inconclusive histories for each clause that they test.
         package var undecidedClauses: [String: Int] = [:]
-        /// How many lives each clause was asked by.
+        /// The number of histories that test each clause, by the ID of the clause.
         package var clauses: [String: Int] = [:]
-        /// How much was covered when.
+        /// Snapshots of the campaign's progress, in order of time.
         package var growth: [Progress] = []
-        /// Why nothing was played.
+        /// The reasons why no history could run; empty if histories ran.
         package var obstacles: [String] = []
-        /// Why it ended before its time; nil: it did not.
+        /// The reason why the campaign ended before its limit; nil when it did not.
         package var end: String?
-        /// Lives of the corpus that cannot happen, as far as is known by now.
+        /// The number of saved histories that were not run, because the rules of the simulated
+        /// store no longer allow them.
         package var illegalCount = 0
-        /// Lives that failed when there were causes enough.
+        /// The number of failed histories that were not examined, because enough failures were
+        /// already known.
         package var unexaminedCount = 0
-        /// Lives that failed once and not again, the first of each cause.
+        /// The histories that failed once but not again: the first one of each failure signature.
         package var unsteady: [Unsteady] = []
-        /// What no life accounts for: a backend that ended by itself.
+        /// Violations of run invariants (requirements for the whole run) that no history explains.
+        ///
+        /// An example is a backend that exited by itself.
         package var asides: [CaseResult] = []
 
         package init() {}
@@ -148,7 +166,9 @@ package final class Campaign: Sendable {
         self.report = report
     }
 
-    /// Goes on until one of its ends is reached; after a cancellation what was earned is returned.
+    /// Runs the campaign until a limit is reached or the task is canceled.
+    ///
+    /// A canceled campaign returns the results that it has.
     package func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             group.addTask {
@@ -177,7 +197,7 @@ package final class Campaign: Sendable {
         do throws(LifeModel.Illegal) {
             return try LifeScript(life, source.generator.means).contract
         } catch {
-            preconditionFailure("nobody may buy: \(error.reason)")
+            preconditionFailure("no user may buy: \(error.reason)")
         }
     }
 
@@ -198,7 +218,8 @@ package final class Campaign: Sendable {
             case .planned, .started, .finished, .stopped, .sideFailed: break
             }
         }
-        // What can be seen is learnt from a plain purchase, whatever is drawn first.
+        // A plain purchase shows what can be observed of this backend, whatever histories are
+        // generated.
         let open = await stage.opened(for: [CasePlan(sample)])
         var outcome = Outcome()
         outcome.obstacles = open.obstacles
@@ -213,7 +234,8 @@ package final class Campaign: Sendable {
         )
         await course.run()
         outcome = course.ledger.outcome
-        // Whoever ends by itself may end in no life that is played again; one that is found says so.
+        // If a found failure already reports the exit of the backend, the exit is not reported
+        // again.
         let isKnown = outcome.found.contains { found in
             found.result.findings.contains { [.backendExited, .answerLate].contains($0.code) }
         }

@@ -2,15 +2,20 @@ package import Conformance
 internal import Exploration
 
 extension Campaign.Outcome {
-    /// So many of a clause's lives may tell nothing before it counts as not looked at.
+    /// The largest share of inconclusive histories with which a clause can still pass.
     private static let undecidedShareMax = 0.05
 
-    /// What a report says: each cause that was found, and for every clause that lives asked for,
-    /// whether they came back.
+    /// The results of the campaign as cases of a report.
+    ///
+    /// There is one case for each failure, and one for every other clause that the histories test.
     package var cases: [CaseResult] {
         if let reason = obstacles.first {
             return [
-                CaseResult(contract: Self.stand("lives", "S-10", 0), verdict: .notRun, note: reason)
+                CaseResult(
+                    contract: Self.stand("histories", "S-10", 0),
+                    verdict: .notRun,
+                    note: reason
+                )
             ]
         }
         let failed = Set(found.map(\.result.contract.clause))
@@ -21,24 +26,27 @@ extension Campaign.Outcome {
         return found.map(\.caseResult) + others.map(Self.withoutFile)
     }
 
-    /// What stands in no file is not selected by its name.
+    /// Returns the result without a command for a rerun, because no file defines its case.
     private static func withoutFile(_ result: CaseResult) -> CaseResult {
         var result = result
         result.replays = []
         return result
     }
 
-    /// Lives that would have been played: what ended a campaign early is no success.
+    /// An inconclusive result that represents the histories that did not run; empty if the campaign
+    /// was complete.
+    ///
+    /// A campaign that ended early is not a success.
     private var rest: [CaseResult] {
         guard let end else { return [] }
         let finding = Finding(
             .unobservable,
-            expected: "lives can be played until the campaign is over",
-            actual: "it ended early: \(end)"
+            expected: "histories can run until the campaign is over",
+            actual: "the campaign ended early: \(end)"
         )
         return [
             CaseResult(
-                contract: Self.stand("lives/rest", "S-33", progress.lives),
+                contract: Self.stand("histories/rest", "S-33", progress.lives),
                 verdict: .inconclusive,
                 findings: [finding],
                 note: finding.actual
@@ -60,8 +68,9 @@ extension Campaign.Outcome {
         let code = reason.split(separator: " ").first.flatMap { FindingCode(rawValue: String($0)) }
         let finding = Finding(
             code ?? .unobservable,
-            expected: "lives that ask for \(clause) can be judged",
-            actual: "\(undecided) of \(count) could not, most of all for \(reason)"
+            expected: "histories that test \(clause) can be judged",
+            actual: "\(undecided) of \(count) histories could not be judged; most frequent reason: "
+                + reason
         )
         var result = CaseResult(
             contract: contract,
@@ -73,16 +82,16 @@ extension Campaign.Outcome {
         return result
     }
 
-    /// The case that stands for all lives that asked for a clause.
-    static func standIn(of clause: String) -> String { "lives/\(clause)" }
+    /// Returns the ID of the case in the report that represents all histories that test a clause.
+    static func standIn(of clause: String) -> String { "histories/\(clause)" }
 
-    static let unsteadyPrefix = "lives/unsteady-"
+    static let unsteadyPrefix = "histories/unsteady-"
 
     static func title(_ count: Int, _ clause: String) -> String {
-        "\(count) lives that ask for \(clause)"
+        "Generated histories that test \(clause): \(count)"
     }
 
-    /// A contract that stands for many lives.
+    /// Returns a contract that represents several histories in the report.
     private static func stand(_ id: String, _ clause: String, _ count: Int) -> Contract {
         Contract(
             id: id,
@@ -90,7 +99,7 @@ extension Campaign.Outcome {
             title: title(count, clause),
             clause: clause,
             level: .must,
-            source: "lives that 'assay explore' played",
+            source: "histories that 'assay explore' generated",
             needs: [],
             given: [],
             steps: [],
@@ -99,35 +108,42 @@ extension Campaign.Outcome {
         )
     }
 
-    /// What failed once and could not be made to fail again proves a race, and no cause.
+    /// Returns the failed result of a history that failed once but not again.
+    ///
+    /// It proves a race without showing the cause.
     private static func unsteady(_ unsteady: Campaign.Unsteady, _ number: Int) -> CaseResult {
         var result = unsteady.result
         result.contract.id = unsteadyPrefix + "\(number)"
         result.verdict = .failed
-        let others = unsteady.count == 1 ? "" : "; so did \(unsteady.count - 1) more lives"
+        let others =
+            unsteady.count == 1
+            ? "" : "; \(unsteady.count) generated histories have the same failure signature"
         result.note =
-            "it failed once, and not when it was tried again: a race, lost at some moments only"
+            "the history failed once, but not when it was repeated: a race"
             + others
         return result
     }
 }
 
 extension Campaign.Found {
-    /// What a report says of it, with the contract that shows it again.
+    /// The result of the failure for a report, with the contract that reproduces the failure.
     fileprivate var caseResult: CaseResult {
         var result = result
         result.found = result.contract
         result.runCount = shrinkCount
-        let size = "\(story.size) of \(original.size) acts and disturbances are left"
-        let rest = isMinimal ? "" : "; the time was over before it was as small as it gets"
+        let size = "shrunk from \(original.size) operations and faults to \(story.size)"
+        let rest = isMinimal ? "" : "; time ran out before the history was minimal"
         let others =
             alsoIn == 0
-            ? "" : alsoIn == 1 ? "; it explains 1 more life" : "; it explains \(alsoIn) more lives"
+            ? ""
+            : alsoIn == 1
+                ? "; 1 other failed history has the same cause"
+                : "; \(alsoIn) other failed histories have the same cause"
         let doubt =
             switch failsAsWritten {
             case true: ""
-            case false: "; its file alone did not show it again"
-            case nil: "; the time was over before it was played from its file"
+            case false: "; a run of the saved contract file did not reproduce the failure"
+            case nil: "; time ran out before the saved contract file was run"
             }
         result.note = size + rest + others + doubt
         return result

@@ -1,32 +1,39 @@
 internal import Conformance
 internal import Exploration
 
-/// The order of a campaign: lives are played side by side, and now and then those that nobody may play
-/// beside; what failed is made small while the others go on.
+/// The scheduler of a campaign against a backend.
 ///
-/// Only what was drawn decides what is drawn next, so that a seed gives the same lives however fast
-/// the backend is.
+/// Histories run concurrently, except those that need the backend exclusively. Failures are shrunk
+/// while other histories run.
+///
+/// Each generated history depends only on the histories before it. A seed therefore generates the
+/// same histories, however fast the backend is.
 struct CampaignCourse {
     let players: LifePlayer
     private(set) var ledger: CampaignLedger
     private var generator: LifeGenerator
     private var corpus: ArraySlice<Life>
     private var failed: [Failed] = []
-    /// Whether what is played is broken off.
+    /// Whether the campaign's time is over, so that results of interrupted histories are ignored.
     private var isCut = false
 
     private var options: Campaign.Options { ledger.options }
     private var clock: any RunClock { ledger.clock }
 
-    /// How long after the campaign's time what is still played may go on: at least so long, and twice as
-    /// long as any life took, for a busy machine.
+    /// The shortest time that running histories get after the end of the campaign.
+    ///
+    /// On a busy machine, the time is twice the duration of the slowest history if that is longer.
     private static let graceMin: Duration = .seconds(20)
     private var graceTime: Duration { max(Self.graceMin, slowest * 2) }
-    /// How long the life took that took longest.
+    /// The duration of the slowest history so far.
     private var slowest: Duration = .zero
-    /// So many lives that failed wait to be looked into: who fails faster fails for the same reasons.
+    /// The largest number of failed histories that wait to be examined.
+    ///
+    /// A backend that fails more often usually fails for the same reasons.
     private static let failedMax = 64
-    /// So many lives that nobody may play beside wait for each other: everybody stops for them.
+    /// The number of exclusive histories that are collected before they run.
+    ///
+    /// All other histories have to stop for them.
     private static let aloneMax = 8
 
     init(players: LifePlayer, source: Campaign.Source, ledger: CampaignLedger) {
@@ -36,11 +43,11 @@ struct CampaignCourse {
         corpus = source.corpus[...]
     }
 
-    /// What one of those who play side by side has come to.
+    /// The result of one of the tasks that run concurrently in a campaign.
     private enum Part: Sendable {
         case played(LifeScript, LifePlayer.Played?, in: Duration)
         case examined(Examination)
-        /// The time is over, and what is still played had as much again as anything takes.
+        /// The time of the campaign and the additional time for running histories are over.
         case timeIsOver
     }
 
@@ -67,7 +74,8 @@ struct CampaignCourse {
                         .examined(await Self.examine(failed, players, ledger))
                     }
                 }
-                // Whoever makes a life small needs the backend as well.
+                // Shrinking a failure occupies the backend too, so fewer other histories run
+                // meanwhile.
                 let jobs = isExamining ? max(1, options.jobs / 2) : options.jobs
                 while playing < jobs, alone.count < Self.aloneMax, !isOver(isExamining) {
                     let script = draw()
@@ -120,14 +128,16 @@ struct CampaignCourse {
     private mutating func endLate(_ count: Int) {
         ledger.outcome.end =
             ledger.outcome.end
-            ?? "\(count) lives still waited for the backend "
-            + "\(graceTime.unsignedText) after their time"
+            ?? "histories that were still waiting for the backend "
+            + "\(graceTime.unsignedText) after the end of the campaign's time: \(count)"
     }
 
-    /// What is played may take longer than was known when the wait for it began.
+    /// Whether running histories have got more additional time since the campaign began to wait for
+    /// them.
     private var isEarly: Bool { ledger.end.map { clock.now < $0 + graceTime } ?? false }
 
-    /// What nobody may play beside, one after the other.
+    /// Runs the histories that need the backend exclusively, one after the other, and then examines
+    /// failures.
     private mutating func playAlone(_ scripts: [LifeScript]) async {
         let begin = clock.now
         for (index, script) in scripts.enumerated() where !Task.isCancelled {
@@ -166,7 +176,9 @@ struct CampaignCourse {
         return script
     }
 
-    /// Legal still: the store model may have learnt since that it is not.
+    /// Returns the next saved history that the rules of the simulated store still allow.
+    ///
+    /// The rules may have changed since the history was saved.
     private mutating func nextOfCorpus() -> LifeScript? {
         while let life = corpus.popFirst() {
             if let script = try? LifeScript(life, players.means) { return script }
@@ -175,7 +187,7 @@ struct CampaignCourse {
         return nil
     }
 
-    // MARK: What came of it
+    // MARK: Results
 
     private mutating func take(_ played: LifePlayer.Played, isAlone: Bool = false) {
         switch played.result.verdict {
@@ -183,7 +195,7 @@ struct CampaignCourse {
             count(played)
             ledger.decided()
         case .inconclusive, .notRun:
-            // What was cut short says nothing of the backend.
+            // A history that was interrupted proves nothing about the backend.
             guard !Task.isCancelled, !isCut else { return }
             count(played)
             let clause = played.result.contract.clause
@@ -199,7 +211,7 @@ struct CampaignCourse {
         case .failed:
             count(played)
             ledger.decided()
-            // A judge that fails a life says why.
+            // A failed history always has a finding.
             guard let finding = played.result.findings.first else { break }
             guard failed.count < Self.failedMax else {
                 ledger.outcome.unexaminedCount += 1
@@ -215,17 +227,19 @@ struct CampaignCourse {
         ledger.outcome.clauses[played.result.contract.clause, default: 0] += 1
     }
 
-    // MARK: What failed
+    // MARK: Failures
 
-    /// A life that failed and that nobody has looked into yet.
+    /// A failed history that has not been rerun and shrunk yet.
     private struct Failed: Sendable {
         let played: LifePlayer.Played
         let cause: LifeCause
-        /// Whether nobody may play beside it.
+        /// Whether the history needs the backend exclusively.
         let needsSolitude: Bool
     }
 
-    /// The next failed life that nothing known explains; the others are counted.
+    /// Returns the next failed history that no known failure explains.
+    ///
+    /// Histories that a known failure explains are counted and skipped.
     private mutating func nextFailed(where isWanted: (Failed) -> Bool) -> Failed? {
         while let index = failed.firstIndex(where: isWanted) {
             let next = failed.remove(at: index)
@@ -234,7 +248,7 @@ struct CampaignCourse {
         return nil
     }
 
-    /// Makes a failed life small, as far as there is time.
+    /// Reruns a failed history, and shrinks it as far as time allows.
     private static func examine(
         _ failed: Failed,
         _ players: LifePlayer,

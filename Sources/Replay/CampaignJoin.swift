@@ -1,13 +1,17 @@
 package import Conformance
 
-/// The parts of one campaign, each by another machine, as that campaign.
+/// Joins the parts of one campaign (`assay explore`) that ran on several machines.
 extension Campaign {
-    /// What a campaign's report calls its suite.
-    package static let suite = "lives"
+    /// The name of the suite in the report of a campaign.
+    package static let suite = "histories"
 
-    /// - Parameter parts: The cases of each part's report.
-    /// - Returns: Each cause once, and for every clause that no part's lives broke what all came to; what
-    ///   one part could not see stays open.
+    /// Joins the reports of all parts of a campaign into one report.
+    ///
+    /// The report contains each failure once. For every clause without a failure, it contains the
+    /// joined result of all parts. A clause that one part could not judge stays inconclusive.
+    ///
+    /// - Parameter parts: The cases in the report of each part.
+    /// - Returns: The cases of the joined report.
     package static func joined(_ parts: [[CaseResult]]) -> [CaseResult] {
         var byID: [String: [CaseResult]] = [:]
         var unsteady: [CaseResult] = []
@@ -29,7 +33,8 @@ extension Campaign {
         return others + renumbered(unsteady)
     }
 
-    /// What several parts said of one thing: the worst, and of how many lives.
+    /// Joins several results of the same case into one, with the worst verdict and the sum of the
+    /// runs.
     private static func whole(of results: [CaseResult]) -> CaseResult? {
         guard var worst = results.min(by: { $0.verdict.rank < $1.verdict.rank }) else {
             return nil
@@ -53,7 +58,7 @@ extension Campaign {
 }
 
 extension Verdict {
-    /// The worst comes first.
+    /// The rank by which verdicts are compared; the worst verdict has rank 0.
     fileprivate var rank: Int {
         switch self {
         case .failed: 0

@@ -1,8 +1,8 @@
 internal import Conformance
 internal import Exploration
 
-/// What a campaign keeps count of, whoever lives in it: what was drawn, told and found, and when it is
-/// over.
+/// The state of a campaign against a backend or an app: generated histories, results and time
+/// limits.
 struct CampaignLedger {
     let options: Campaign.Options
     let clock: any RunClock
@@ -14,12 +14,15 @@ struct CampaignLedger {
     private var undecidedInARow = 0
     private var lastTold: Duration
     private var lastCovered: Duration
-    /// When a life told anything last.
+    /// The time of the last history that passed or failed, instead of being inconclusive.
     private var lastDecided: Duration
 
-    /// So long nobody tells anything before a backend that answers nobody.
+    /// The time in which every history was inconclusive after which the campaign ends.
     private static let silenceMax: Duration = .seconds(60)
-    /// How often it is told how far the campaign is, and written down how much is covered.
+    /// The interval between progress reports.
+    ///
+    /// The two following values are the intervals between snapshots of the progress and between
+    /// coverage reports.
     private static let tellInterval: Duration = .milliseconds(250)
     private static let growthInterval: Duration = .seconds(1)
     private static let coverageInterval: Duration = .seconds(5)
@@ -37,19 +40,21 @@ struct CampaignLedger {
         lastDecided = clock.now
     }
 
-    // MARK: When it is over
+    // MARK: Time limits
 
-    /// When its time is; nil where none is given.
+    /// The time at which the campaign ends; nil if it has no time limit.
     var end: Duration? { options.time.map { start + $0 } }
 
-    /// Until when what failed now may be made small.
+    /// The time at which shrinking ends for a failure that is found now.
     var shrinkEnd: Duration {
         let usual = clock.now + options.shrinkTime
         return end.map { max(clock.now, min($0 + options.shrinkTime, usual)) } ?? usual
     }
 
-    /// - Parameter isSuspicious: Whether something failed that nobody has looked into yet.
-    /// - Returns: Whether nothing more is to be drawn.
+    /// Decides whether the campaign has enough histories.
+    ///
+    /// - Parameter isSuspicious: Whether a failed history is waiting to be examined.
+    /// - Returns: Whether no further history is to be generated.
     func isOver(isSuspicious: Bool = false) -> Bool {
         if Task.isCancelled || outcome.end != nil { return true }
         if options.endsAtFirst, isSuspicious || !outcome.found.isEmpty { return true }
@@ -59,14 +64,17 @@ struct CampaignLedger {
         return options.livesMax == nil && clock.now - lastNew >= options.patience
     }
 
-    /// Nothing could be drawn since then, so that nothing new is no sign of anything.
+    /// Extends the wait for new coverage by time in which no history could be generated.
     mutating func excuse(since begin: Duration) { lastNew += clock.now - begin }
 
-    // MARK: What is drawn and told
+    // MARK: Progress
 
+    /// Records a history that is about to run.
+    ///
     /// - Parameters:
-    ///   - story: The history that is about to run.
-    ///   - newCount: The number of things that no history before it covered.
+    ///   - story: The history.
+    ///   - newCount: The number of features that this history covers and no earlier history
+    ///     covered.
     mutating func drew(_ story: Story, newCount: Int) {
         drawnCount += 1
         if newCount > 0 {
@@ -76,7 +84,7 @@ struct CampaignLedger {
         outcome.progress.features += newCount
     }
 
-    /// Reports the coverage when the last report of it is `coverageInterval` ago.
+    /// Reports the coverage if the last coverage report was at least `coverageInterval` ago.
     mutating func cover(_ coverage: LifeCoverage) {
         guard clock.now - lastCovered >= Self.coverageInterval else { return }
         lastCovered = clock.now
@@ -95,27 +103,32 @@ struct CampaignLedger {
         report(.progress(outcome.progress))
     }
 
-    /// A life told something.
+    /// Records that a history passed or failed, instead of being inconclusive.
     mutating func decided() {
         undecidedInARow = 0
         lastDecided = clock.now
     }
 
-    /// A life told nothing: what stood in its way in a few words, and as somebody saw it.
+    /// Records an inconclusive history, and ends the campaign after too many of them in a row.
+    ///
+    /// - Parameters:
+    ///   - reason: A short reason, by which inconclusive histories are counted.
+    ///   - actual: The observed details.
     mutating func undecided(_ reason: String, _ actual: String) {
         outcome.inconclusive[reason, default: 0] += 1
         undecidedInARow += 1
         let isSilent =
             clock.now - lastDecided >= Self.silenceMax && undecidedInARow >= options.jobs
         if undecidedInARow >= Campaign.Options.undecidedMax || isSilent {
-            outcome.end = "\(undecidedInARow) lives in a row told nothing: \(actual)"
+            outcome.end = "\(undecidedInARow) histories in a row were inconclusive: \(actual)"
         }
     }
 
-    // MARK: What failed
+    // MARK: Failures
 
-    /// Whether a failed life is to be looked into; one that something known explains, or that nobody
-    /// would read, is counted.
+    /// Returns whether a failed history is to be rerun and shrunk.
+    ///
+    /// If not, the history is counted: a known failure explains it, or enough failures are known.
     mutating func isNews(_ cause: LifeCause, _ story: Story) -> Bool {
         let known = outcome.found.firstIndex { $0.cause == cause && story.contains($0.story) }
         if let known {
@@ -134,7 +147,7 @@ struct CampaignLedger {
         return true
     }
 
-    /// It failed once, and not when it was tried again.
+    /// Records a history that failed once, but did not fail when it was repeated.
     mutating func addUnsteady(_ cause: LifeCause, _ result: CaseResult) {
         if let index = outcome.unsteady.firstIndex(where: { $0.cause == cause }) {
             outcome.unsteady[index].count += 1
@@ -149,7 +162,7 @@ struct CampaignLedger {
                 && ($0.story.contains(found.story) || found.story.contains($0.story))
         }
         if let same {
-            // What is smaller explains the larger one.
+            // If one of the two histories contains the other, the smaller one is kept.
             let before = outcome.found[same]
             if before.story.contains(found.story) { outcome.found[same] = found }
             outcome.found[same].alsoIn = before.alsoIn + 1

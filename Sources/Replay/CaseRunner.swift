@@ -1,9 +1,9 @@
 internal import Conformance
 internal import FakeServers
 
-/// Runs and judges single cases.
+/// Runs single cases against a backend and judges them.
 final class CaseRunner: Sendable {
-    /// What is left of a run that passed, so that what comes later can still be held against it.
+    /// The record of a passed case, kept for the final recheck of late effects.
     struct Passed: Sendable {
         let caseID: String
         var evidence: CaseEvidence
@@ -14,25 +14,35 @@ final class CaseRunner: Sendable {
         var passedCount = 0
         var silentCount = 0
         var passed: [Passed] = []
-        /// Namespaces of runs that are over, the oldest first.
+        /// The namespaces of finished runs whose users the fakes still know, oldest first.
         var fading: [String] = []
-        /// Those that did not pass and waited shorter than they might, by case.
+        /// The cases that did not pass after a shortened wait, by case ID.
+        ///
+        /// The wait for a missing effect is shortened when another case has waited for the same
+        /// effect in vain.
         var shortened: [String: Shortened] = [:]
     }
 
     private struct Shortened: Sendable {
         let evidence: CaseEvidence
-        /// Time that counted, when it had waited as long as somebody does who waits to the end.
+        /// The time at which a wait of full length would have ended, as a value of
+        /// `Heartbeat.counted`.
         let waited: Duration
     }
 
-    /// After so many cases whose deliveries nobody answered, and none that passed, the rest would
-    /// only wait as well.
+    /// The number of cases without any response of the backend after which the remaining cases are
+    /// not run.
+    ///
+    /// This applies only while no case has passed. The remaining cases would wait for responses in
+    /// vain.
     static let silentCountMax = 8
 
-    /// How often a failed case is played in all that depends on a moment.
+    /// The total number of runs of a failed timing-dependent case: the first run and its reruns.
     static let tryCount = 4
-    /// A case that takes longer waits for what does not come; playing it again only waits longer.
+    /// The longest duration of a failed case that is rerun to detect a race, in seconds.
+    ///
+    /// A slower case probably waited for an effect that never came, and each rerun would wait for
+    /// it again.
     static let repeatableSeconds = 5.0
 
     let executor: RunExecutor
@@ -66,15 +76,20 @@ final class CaseRunner: Sendable {
         return "\(nonce)-\(number)"
     }
 
-    /// The runs that passed, in the order of their ends.
+    /// The cases that passed, in the order in which they ended.
     var passed: [Passed] { state.withLock { $0.passed } }
 
     func twins(_ plan: CasePlan) async -> [RunRecord] { await twinRuns.records(of: plan) }
 
-    /// So many runs that are over may still be spoken of by a backend that works later.
+    /// The number of finished runs whose users stay known to the fakes.
+    ///
+    /// A slow backend may still send requests about these users.
     private static let fadingCountMax = 512
 
-    /// Nobody asks for this case again: its people, and its twin's, are forgotten after a while.
+    /// Discards the records and baseline runs of a case that are no longer needed.
+    ///
+    /// The fakes forget the users of the case later, because a slow backend may still send requests
+    /// about them.
     func forget(_ plan: CasePlan, _ evidence: CaseEvidence?) {
         twinRuns.forget(twinOf: plan)
         let records = evidence.map { [$0.subject] + $0.twins } ?? []
@@ -90,19 +105,24 @@ final class CaseRunner: Sendable {
         }
     }
 
-    /// The next case runs its twins anew.
+    /// Discards all baseline runs, so that the next case runs its baseline (its steps without
+    /// faults) again.
     func forgetTwins() { twinRuns.forget() }
 
-    // MARK: A case, whatever the backend does
+    // MARK: Cases and restarts of the backend
 
-    /// Nil when the backend ended meanwhile, or the date of this machine was changed, so that the case
-    /// has to run again, alone.
+    /// Runs a case while other cases run.
+    ///
+    /// Returns nil when the backend ended while the case ran, or the date of this machine changed.
+    /// The case then has to run again, exclusively.
     func runShared(_ plan: CasePlan) async -> CaseResult? {
         let ran = await runOnceStanding(plan)
         return ran.isOver || ran.isDateChanged ? nil : ran.result
     }
 
-    /// Runs the case a second time when the date of this machine was changed meanwhile.
+    /// Runs a case while no other case runs.
+    ///
+    /// If the date of this machine changes during the run, the case runs once more.
     func runAlone(_ plan: CasePlan) async -> CaseResult? {
         var ran = await runOnceStanding(plan)
         if ran.isDateChanged, !Task.isCancelled { ran = await runOnceStanding(plan) }
@@ -118,9 +138,9 @@ final class CaseRunner: Sendable {
 
     private struct Ran {
         let result: CaseResult
-        /// Whether the backend ended meanwhile.
+        /// Whether the backend ended while the case ran.
         let isOver: Bool
-        /// Whether the date of this machine was changed meanwhile.
+        /// Whether the date of this machine was changed while the case ran.
         let isDateChanged: Bool
     }
 
@@ -148,7 +168,7 @@ final class CaseRunner: Sendable {
         return Ran(result: result, isOver: isOver, isDateChanged: isDateChanged)
     }
 
-    /// Forgets the runs of a case that prove nothing, and the baselines that it may have shared.
+    /// Discards the records of a case whose run proves nothing, and all baseline runs.
     private func disown(_ caseID: String) {
         twinRuns.forget()
         state.withLock { state in
@@ -157,14 +177,15 @@ final class CaseRunner: Sendable {
         }
     }
 
-    /// What more runs of a failed case say that depends on a moment: a race is told as one.
+    /// Reruns a timing-dependent failure to classify it as a race or as deterministic.
     ///
-    /// The verdict stays: what was lost once is lost.
+    /// Returns the classification as a line for the report. The verdict does not change: an effect
+    /// that was lost once is lost.
     private func flip(of result: CaseResult, _ plan: CasePlan) async -> String? {
         guard options.tellsRaces, result.verdict == .failed, plan.contract.search == nil,
             plan.subject.dependsOnMoment,
             result.seconds < Self.repeatableSeconds,
-            // Nor is it shorter for having been waited for by another one.
+            // A shortened wait hides the time that the case really takes.
             state.withLock({ $0.shortened[plan.contract.caseID] == nil }),
             executor.backend.process?.exitText == nil
         else { return nil }
@@ -177,12 +198,14 @@ final class CaseRunner: Sendable {
             if again.verdict == .failed { failedCount += 1 }
         }
         return failedCount == Self.tryCount
-            ? "it failed in each of \(Self.tryCount) runs: no matter of the moment"
-            : "it failed in \(failedCount) of \(Self.tryCount) runs: a race, lost at some moments only"
+            ? "failed in all \(Self.tryCount) runs: not timing-dependent"
+            : "failed in \(failedCount) of \(Self.tryCount) runs: timing-dependent (a race)"
     }
 
-    /// Whether a backend that was late answers no other event either: a pool that one case has
-    /// exhausted is the undoing of all others.
+    /// Returns whether the backend has stopped responding to events altogether.
+    ///
+    /// The check is made after a case with a late response. For example, a connection pool that
+    /// this case exhausted would make all later cases fail.
     private func isWedged(after result: CaseResult) async -> Bool {
         guard result.findings.contains(where: { $0.code == .answerLate }), lives.mayRecover,
             !(await executor.answersEvents())
@@ -252,7 +275,8 @@ final class CaseRunner: Sendable {
         return result
     }
 
-    /// The subject's run and its twins'.
+    /// Runs the baseline of a case and then the case itself, and returns the evidence of these
+    /// runs.
     private func evidence(_ plan: CasePlan) async -> CaseEvidence {
         let profile = executor.profile
         let twins = await twinRuns.records(of: plan)
@@ -265,7 +289,7 @@ final class CaseRunner: Sendable {
                 sight: executor.informed(sight)
             )
         }
-        // After one that wears the backend out nobody can look again: it waits to the end itself.
+        // A case that wears out the backend gets no final recheck, so its wait is never shortened.
         let missing =
             plan.subject.wearsOut
             ? nil
@@ -289,7 +313,8 @@ final class CaseRunner: Sendable {
                 let findings = Judge.judge(evidence(record)).findings
                 return Judge.mayImprove(findings) ? .mayImprove : .settled
             }
-            // Whoever was too slow for an end gets more time before it, as far as that goes.
+            // A run that takes longer than a short purchase period is repeated with a longer
+            // period.
             run.soon = (run.soon ?? RunPlan.soonest) * 3
         } while subject.isOverTooSoon && run.soon ?? .zero <= RunPlan.latestSoon
             && !Task.isCancelled
@@ -297,7 +322,9 @@ final class CaseRunner: Sendable {
             !plan.subject.hasRestart
         {
             if process.hasPortConflict, executor.backend.life > 1 {
-                subject.trouble = .backendGone("its port was still in use after Assay stopped it")
+                subject.trouble = .backendGone(
+                    "the port was still in use after Assay stopped the backend"
+                )
             } else {
                 subject.backendExit = exit
             }
@@ -305,18 +332,19 @@ final class CaseRunner: Sendable {
         return evidence(subject)
     }
 
-    /// The evidence once everything was done that could speak for the backend.
+    /// Returns the evidence of a failed case after further checks, each of which could clear the
+    /// backend.
     private func absolving(_ first: CaseEvidence, _ findings: [Finding]) async -> CaseEvidence {
         var evidence = first
         if Judge.dependsOnTwin(findings) {
-            // Is something missing in the twin that had no time to come?
+            // The baseline run may lack an effect only because the wait for it was too short.
             if !evidence.plan.subject.touchesEverybody {
                 let twins = await twinRuns.matured(of: evidence.plan, known: evidence.twins)
                 evidence = evidence.replacing(twins: twins)
             }
             let remaining = Judge.judge(evidence)
             if remaining.verdict == .failed, Judge.dependsOnVolatility(remaining.findings) {
-                // Does one more twin differ in the same place?
+                // One more baseline run shows whether the same field varies without a fault.
                 let more = await twinRuns.oneMore(of: evidence.plan, beside: evidence.twins)
                 evidence = evidence.replacing(twins: more)
             }
@@ -324,16 +352,19 @@ final class CaseRunner: Sendable {
         guard executor.backend.process == nil, Judge.judge(evidence).verdict == .failed,
             !(await executor.backend.isReachable())
         else { return evidence }
-        // It went away while the case ran, so nothing that is missing can be held against it.
+        // The backend became unreachable while the case ran, so missing effects are not a failure
+        // of the backend.
         var subject = evidence.subject
-        subject.trouble = .backendGone("the backend could not be reached any more")
+        subject.trouble = .backendGone("the backend was no longer reachable after the case")
         return evidence.replacing(subject: subject)
     }
 
-    /// The reason why the case has nothing to break: a run of its steps without faults does not call
-    /// the provider either, so the backend works without that call by design.
+    /// Returns a reason if the backend, by design, never makes the call that the fault of the case
+    /// hits.
     ///
-    /// Nil where the provider was called, or where other doubts remain.
+    /// The proof is a run of the same steps without faults: in that run too, the backend does not
+    /// call the provider. Returns nil when it calls the provider, or when the case has other
+    /// findings.
     private func idleByDesign(_ evidence: CaseEvidence, _ findings: [Finding]) async -> String? {
         let plan = evidence.plan
         guard !findings.isEmpty, findings.allSatisfy({ $0.code == .disturbanceMissed }),
@@ -348,24 +379,28 @@ final class CaseRunner: Sendable {
             })
         else { return nil }
         return
-            "the backend makes no call to \(missed.provider) in this case that could fail: a run "
-            + "without the fault makes none either"
+            "the fault needs a call from the backend to \(missed.provider), but the backend makes "
+            + "none in this case, even without the fault"
     }
 
-    // MARK: What is remembered
+    // MARK: Remembered results
 
-    /// The result of a case that is not tried, because nobody answers.
+    /// Returns the result of a case that is not run because the backend responds to nothing; nil if
+    /// the case is to run.
     private func givenUp(_ plan: CasePlan) -> CaseResult? {
         guard state.withLock({ $0.silentCount >= Self.silentCountMax && $0.passedCount == 0 })
         else { return nil }
-        return Self.notTried(plan, "\(Self.silentCountMax) cases went unanswered and none passed")
+        return Self.notTried(
+            plan,
+            "the backend responded to no delivery in \(Self.silentCountMax) cases, and no case passed"
+        )
     }
 
     private static func notTried(_ plan: CasePlan, _ reason: String) -> CaseResult {
         let finding = Finding(
             .backendGone,
-            expected: "the backend answers deliveries",
-            actual: reason + "; not tried"
+            expected: "the backend responds to deliveries",
+            actual: reason + "; the case was not run"
         )
         return inconclusive(plan, finding)
     }
@@ -379,14 +414,17 @@ final class CaseRunner: Sendable {
         )
     }
 
-    /// The cases that waited shorter than they might and would be judged otherwise by now.
+    /// Returns the IDs of cases that would get another verdict now, because their wait for an
+    /// effect was shortened.
+    ///
+    /// The wait was shortened because another case had waited for the same effect in vain.
     func changedSince() async -> Set<String> {
         let shortened = state.withLock { state in
             defer { state.shortened = [:] }
             return state.shortened
         }
         executor.shared.turnOff()
-        // All of them at once have what was left of their time.
+        // One wait is enough for all these cases: after it, each has had its full time.
         if let last = shortened.values.map(\.waited).max() {
             let rest = last - executor.heartbeat.counted
             if rest > .zero { await executor.patience(rest).elapse() }
@@ -427,7 +465,8 @@ final class CaseRunner: Sendable {
         }
     }
 
-    /// What the backend wrote meanwhile says why it ended, failed or kept silent.
+    /// Returns whether the backend's output may explain why the backend exited, failed or did not
+    /// respond.
     private static func explains(_ record: RunRecord, _ verdict: Verdict) -> Bool {
         if record.backendExit != nil { return true }
         if case .restartFailed = record.trouble { return true }
@@ -451,7 +490,9 @@ extension CaseEvidence {
         )
     }
 
-    /// Only what the journal does not hold: its first and last entries stand for the rest.
+    /// The evidence with shortened lists of exchanges, because the journal keeps all of them.
+    ///
+    /// Each record keeps its first exchange and the last call of the backend.
     fileprivate var withoutBodies: CaseEvidence {
         func thin(_ record: RunRecord) -> RunRecord {
             var record = record
@@ -470,8 +511,10 @@ extension RunRecord {
 }
 
 extension CaseEvidence {
-    /// The resource that a call of Assay's own lacked in the case or in its baseline; nil where
-    /// every call could be made.
+    /// The resource, such as file descriptors, that Assay lacked for a call in the case or in its
+    /// baseline.
+    ///
+    /// Nil when Assay could make every call.
     fileprivate var shortage: String? {
         ([subject] + twins).lazy.flatMap(\.exchanges).compactMap { exchange in
             if case .failed(.shortage, let reason) = exchange.outcome { reason } else { nil }

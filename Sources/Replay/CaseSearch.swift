@@ -1,14 +1,16 @@
 internal import Conformance
 internal import FakeServers
 
-/// Carries out a case that stands for many runs, until one of them breaks it, and names the
-/// smallest.
+/// Runs a case that represents many runs, such as all orders of its deliveries, until one of them
+/// fails.
+///
+/// It then reports the smallest failing run.
 struct CaseSearch {
     let cases: CaseRunner
 
     private var seed: UInt64 { cases.options.seed }
 
-    /// One case, or the whole search that it stands for.
+    /// Runs a case once, or runs all variations that the case searches.
     func run(_ plan: CasePlan) async -> CaseResult {
         switch plan.contract.search {
         case .orders(let size): await runOrders(plan, size)
@@ -18,7 +20,9 @@ struct CaseSearch {
         }
     }
 
-    /// The golden run failed, or made no call that could be disturbed.
+    /// Returns the result of a search for crash points that found no call to inject a fault into.
+    ///
+    /// The reason is that the golden run (the run without a fault) failed or made no call.
     private func withoutCrashPoints(_ plan: CasePlan) async -> CaseResult {
         let golden = await cases.twins(plan).first
         if let golden, golden.trouble != nil {
@@ -37,15 +41,18 @@ struct CaseSearch {
             plan,
             Finding(
                 .disturbanceMissed,
-                expected: "calls to providers in the golden run, to disturb each of them",
-                actual: golden == nil ? "there was no golden run" : "none was made"
+                expected: "the backend calls providers in the run without faults (the golden run), "
+                    + "so that a fault can be injected into each call",
+                actual: golden == nil ? "there was no golden run" : "the golden run made no call"
             )
         )
     }
 
     // MARK: Orders
 
-    /// Every order, the smallest reorderings first, until one breaks the case.
+    /// Runs the deliveries of a case in every order until the case fails.
+    ///
+    /// The smallest reorderings come first.
     private func runOrders(_ plan: CasePlan, _ size: Int) async -> CaseResult {
         let events = plan.contract.steps.compactMap { step -> String? in
             if case .deliver(let delivery) = step { delivery.name } else { nil }
@@ -66,12 +73,12 @@ struct CaseSearch {
             let names = order.map { events[$0] }.joined(separator: ", ")
             let exchanges = Order.inversions(order)
             let told =
-                "\(names) (\(exchanges) exchange\(exchanges == 1 ? "" : "s") of neighbours; "
+                "\(names) (\(exchanges) swap\(exchanges == 1 ? "" : "s") of neighboring events; "
                 + "\(index + 1) of \(orders.count) orders tried)"
-            // What could not be decided broke nothing.
+            // An inconclusive order is reported without calling it a failure.
             result.note =
                 result.verdict == .failed
-                ? "smallest reordering that breaks it: \(told)"
+                ? "smallest failing reordering: \(told)"
                 : [result.note, "when the order was \(told)"].compactMap { $0 }
                     .joined(separator: ", ")
             return result
@@ -79,13 +86,15 @@ struct CaseSearch {
         return last
             ?? CaseRunner.inconclusive(
                 plan,
-                Finding(.setupFailed, expected: "an order", actual: "none")
+                Finding(.setupFailed, expected: "an order of the events to run", actual: "none")
             )
     }
 
     // MARK: Variations
 
-    /// Variation after variation until one fails, which is then made as small as it gets.
+    /// Runs generated variations of an event one after the other.
+    ///
+    /// The first variation that fails is shrunk.
     private func runVariations(
         _ plan: CasePlan,
         _ variation: Variation,
@@ -113,11 +122,11 @@ struct CaseSearch {
         return last
             ?? CaseRunner.inconclusive(
                 plan,
-                Finding(.setupFailed, expected: "a run", actual: "none")
+                Finding(.setupFailed, expected: "a variation of the event to run", actual: "none")
             )
     }
 
-    /// So many runs may be spent on making a failing event smaller.
+    /// The largest number of runs for shrinking one failing event.
     private static let shrinkCountMax = 40
 
     private func shrunk(
@@ -152,7 +161,7 @@ struct CaseSearch {
         return Self.told(best, plan, smallest, shuffles)
     }
 
-    /// The result with the smallest event as a contract of its own.
+    /// Adds the smallest failing event to the result, as a separate contract.
     private static func told(
         _ best: CaseResult,
         _ plan: CasePlan,
@@ -161,13 +170,13 @@ struct CaseSearch {
     ) -> CaseResult {
         var result = best
         var found = plan.varied(edits, shufflesKeys: shuffles).contract
-        found.title = plan.contract.title + " (found by variation)"
+        found.title = plan.contract.title + " (found by a generated variation)"
         result.found = found
         result.contract = plan.contract
         let places = edits.map { "\($0.pointer) = \($0.value?.text.prefix(40) ?? "absent")" }
         result.note =
-            "smallest event that breaks it: "
-            + (places.isEmpty ? "another order of keys" : places.joined(separator: ", "))
+            "smallest failing event: "
+            + (places.isEmpty ? "a different order of keys" : places.joined(separator: ", "))
         return result
     }
 }

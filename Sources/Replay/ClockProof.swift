@@ -1,20 +1,23 @@
 internal import Conformance
 internal import FakeServers
 
-/// Whether the backend's clock is moved by what the profile says: a route that answers 200 and
-/// changes nothing would let every case pass that rests on it.
+/// Proves that the command or request under 'clock' in the profile moves the backend's clock.
 ///
-/// Somebody's purchase ends in two hours of that clock; three hours later it has to be over.
+/// The proof uses a purchase that ends after two hours. When the clock is set three hours ahead,
+/// the purchase must no longer give access.
+///
+/// Without this proof, a route that returns 200 without any effect would let every case pass that
+/// depends on the clock.
 struct ClockProof: Sendable {
     private enum Outcome: Sendable {
         case unknown
         case known(String?)
     }
 
-    /// What to do about a doubt.
+    /// The remedy in the finding that reports that the backend's clock does not provably move.
     static let remedy =
-        "Set the whole process's clock under 'clock' in assay.yaml, and map 'access' to what the "
-        + "backend itself says."
+        "Set the clock of the whole process under 'clock' in assay.yaml, and map 'access' to a "
+        + "value that the backend itself decides."
     private static let end: Duration = .seconds(2 * 3600)
     private static let later: Duration = .seconds(3 * 3600)
 
@@ -23,9 +26,11 @@ struct ClockProof: Sendable {
     let sight: RunRecord.Sight
     private let outcome = Locked(Outcome.unknown)
 
-    /// Why nothing shows that it moves; nil when it does.
+    /// Returns the reason why nothing shows that the backend's clock moves; nil when the clock
+    /// moves.
     ///
-    /// Asked once: no two ask at a time, for a case that rests on it is played alone.
+    /// The check is made once. No two checks run at the same time, because a case that depends on
+    /// the clock runs exclusively.
     func doubt() async -> String? {
         if case .known(let text) = outcome.withLock({ $0 }) { return text }
         let text = await examine()
@@ -74,16 +79,19 @@ struct ClockProof: Sendable {
             if patience.isOver || Task.isCancelled { break }
             await patience.pause(.milliseconds(50))
         }
-        return "what the profile's 'clock' asks for was done, and a purchase that ended an hour "
-            + "ago by that clock still gives access: either the clock does not move, or ends are "
-            + "not reached"
+        return "the profile's 'clock' was set, but a purchase that ended an hour ago by that "
+            + "clock still gives access: either the clock did not move, or the backend does not "
+            + "end access"
     }
 
-    /// What a case says that cannot do without it.
+    /// Returns the finding for a case that cannot be judged, because nothing shows that the clock
+    /// moves.
+    ///
+    /// The string `doubt` is the reason why nothing shows it.
     func finding(_ doubt: String, of contract: Contract) -> Finding {
         Finding(
             .unobservable,
-            expected: "the backend's clock can be seen to move",
+            expected: "the backend's clock can be shown to move",
             actual: doubt,
             remedy: Self.remedy,
             location: contract.location

@@ -1,20 +1,21 @@
 internal import Foundation
 internal import Programs
 
-/// Runs a short program of the user's own, such as a `psql` call, and returns what it prints.
+/// Runs short programs of the user, such as a `psql` call, and returns their output.
 enum CommandRunner {
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// The program's standard output; a status other than 0 is a failure.
+    /// Runs a program and returns its standard output.
     ///
     /// - Parameters:
     ///   - words: The program and its arguments.
-    ///   - within: How long it may take.
-    ///   - folder: Where it runs; nil: where Assay does.
-    /// - Returns: What it printed.
-    /// - Throws: What to tell of a program that did not do its work.
+    ///   - within: The longest time that the program may run.
+    ///   - folder: The working directory of the program; nil for that of Assay.
+    /// - Returns: The standard output.
+    /// - Throws: An error with a message for the user if the program cannot run, takes too long, or
+    ///   exits with a status other than 0.
     static func output(
         of words: [String],
         within: Duration,
@@ -27,7 +28,7 @@ enum CommandRunner {
         guard let path = ProgramCommand.find(name, searchPath: searchPath) else {
             throw Failure(description: "cannot run '\(program)': there is no such program")
         }
-        // From another folder a path that begins here leads nowhere.
+        // The path has to be absolute, because the program runs in another working directory.
         let whole = URL(fileURLWithPath: path).path
         var command = ProgramCommand(whole, Array(words.dropFirst()))
         command.folder = folder
@@ -40,7 +41,8 @@ enum CommandRunner {
         }
         switch output.end {
         case .exited(status: 0): return output.bytes
-        case .exited(let status): throw Failure(description: "'\(program)' ended with \(status)")
+        case .exited(let status):
+            throw Failure(description: "'\(program)' exited with status \(status)")
         case .killed where output.isOutOfTime:
             throw Failure(
                 description: "'\(program)' did not end within \(within.components.seconds) s"

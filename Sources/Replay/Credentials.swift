@@ -2,20 +2,21 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Why a request cannot carry what it should.
+/// The error of a request whose credentials could not be created.
 struct CredentialError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// What requests of the profile's own carry to prove who asks.
+/// Credentials: the headers with which the profile's own requests identify their caller.
 extension Play {
-    /// The header fields, in lower case and in order.
+    /// Returns the headers that identify the caller of a request, with lowercase names in
+    /// alphabetical order.
     ///
     /// - Parameters:
-    ///   - credentials: What the profile says; nil: nothing.
-    ///   - values: What its templates stand for, but for `{{session}}`.
-    /// - Returns: None where the profile says nothing.
-    /// - Throws: `CredentialError` when the login gives no session.
+    ///   - credentials: The credentials that the profile defines; nil for none.
+    ///   - values: The values for the templates in the headers, except for `{{session}}`.
+    /// - Returns: The headers; empty without credentials.
+    /// - Throws: `CredentialError` when a value is missing or the login returns no session token.
     func credentials(
         _ credentials: Profile.Credentials?,
         _ values: NamedValues
@@ -29,7 +30,7 @@ extension Play {
             do {
                 text = try values.filled(value.exposed)
             } catch {
-                throw CredentialError(description: "the header '\(name)': \(error)")
+                throw CredentialError(description: "the header '\(name)' in the profile: \(error)")
             }
             fields.append(HTTPMessage.Field(name.lowercased(), text))
         }
@@ -37,19 +38,21 @@ extension Play {
             let uid = values.fill(actor)
             seed(uid: uid)
             guard let token = run.forge.text(TokenSpec(), user: uid, at: run.backendNow) else {
-                throw CredentialError(description: "no token can be made for '\(uid)'")
+                throw CredentialError(description: "no ID token can be created for user '\(uid)'")
             }
             fields.append(HTTPMessage.Field("authorization", "Bearer " + token))
         }
         return fields
     }
 
-    /// What the profile's login hands out, which is asked for once.
+    /// Returns the session token from the login that the profile defines.
+    ///
+    /// The login request is sent only once for all requests.
     private func session() async throws(CredentialError) -> String {
         if let known = run.session.withLock({ $0 }) { return known }
         guard let login = profile.session else {
             throw CredentialError(
-                description: "the profile says nothing of a session; write 'session: "
+                description: "the profile uses {{session}}, but defines no login; write 'session: "
                     + "{login: {post: /login, body: {…}}, token: /token}'"
             )
         }
@@ -58,16 +61,16 @@ extension Play {
         let sequence = world.journal.begin(exchange(.assay, .appCall("session"), request))
         let outcome = await backend.client.send(request, within: .seconds(30))
         world.journal.complete(sequence, outcome)
-        let place = "the session: \(request.method) \(request.target)"
+        let place = "the login request of 'session', \(request.method) \(request.target),"
         guard case .answered(let response) = outcome else {
-            throw CredentialError(description: "\(place) was not answered")
+            throw CredentialError(description: "\(place) got no response")
         }
         guard (200..<300).contains(response.status) else {
-            throw CredentialError(description: "\(place) answered \(response.excerpt)")
+            throw CredentialError(description: "\(place) returned \(response.excerpt)")
         }
         let answer = try? JSONValue(parsing: response.body)
         guard let token = answer?[login.token]?.string, !token.isEmpty else {
-            throw CredentialError(description: "\(place) answered nothing at \(login.token)")
+            throw CredentialError(description: "\(place) returned no token at \(login.token)")
         }
         run.session.withLock { $0 = token }
         return token

@@ -1,13 +1,14 @@
 internal import Conformance
 internal import FakeServers
 
-/// Ends of patience that hardly ever come: thousands of calls have one, and nearly all are over
-/// before.
+/// Calls back when the deadline of a call has passed.
 ///
-/// A timer for each would cost more than the call; here one looks, now and then, which of them have
-/// passed, and only while there are any.
+/// Thousands of calls have a deadline, and nearly all of them end before it. A timer for each call
+/// would cost more than the call. One task therefore checks all deadlines at intervals, while there
+/// are any.
 final class Deadlines: Sendable {
-    /// So much later than said an end may be told.
+    /// The interval between two checks, and thus the longest delay between a deadline and its
+    /// callback.
     static let step: Duration = .milliseconds(20)
 
     private struct Entry {
@@ -26,12 +27,12 @@ final class Deadlines: Sendable {
 
     init(_ clock: any RunClock) { self.clock = clock }
 
-    /// Has `expire` called when that moment of the clock has passed, unless it is removed before.
+    /// Calls `expire` when the clock has passed the deadline, unless `remove(_:)` is called before.
     ///
     /// - Parameters:
-    ///   - end: The moment.
-    ///   - expire: What happens then.
-    /// - Returns: What it is removed by.
+    ///   - end: The deadline, as a time of the clock.
+    ///   - expire: The callback.
+    /// - Returns: The ID of the deadline for `remove(_:)`.
     func add(_ end: Duration, _ expire: @escaping @Sendable () -> Void) -> Int {
         let (id, begins) = state.withLock { state in
             state.nextID += 1

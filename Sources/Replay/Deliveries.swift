@@ -2,8 +2,8 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Deliveries: events are handed to the backend once, repeatedly, or along the ladder of a sender's
-/// retries.
+/// Sends deliveries (webhooks) to the backend: once, several times, or along the retry schedule of
+/// their sender.
 extension Play {
     mutating func deliver(_ delivery: Delivery) async {
         now = now + delivery.delay
@@ -28,12 +28,14 @@ extension Play {
         }
     }
 
-    // MARK: The ladder
+    // MARK: The retry schedule
 
+    /// Repeats a delivery along the retry schedule of its sender, until an attempt succeeds.
+    ///
     /// - Parameters:
-    ///   - delivery: What is delivered.
-    ///   - body: Its bytes.
-    ///   - first: The attempt that comes next, from 1.
+    ///   - delivery: The delivery.
+    ///   - body: The bytes of the body.
+    ///   - first: The number of the next attempt, counted from 1.
     mutating func deliverAlongLadder(
         _ delivery: Delivery,
         _ body: [UInt8],
@@ -53,7 +55,8 @@ extension Play {
             if disturbance == .storeFailure, await breakStore() == false { return }
             let outcome = await attempt(delivery, body, disturbance)
             if disturbance == .storeFailure {
-                // What was begun has to meet the failure too.
+                // Work that the backend has begun has to meet the database failure too, so the
+                // database is not repaired at once.
                 await awaitQuiet(nil, atLeast: max(.milliseconds(100), latency * 2))
                 if await healStore() == false { return }
             }
@@ -61,15 +64,16 @@ extension Play {
                 return
             }
             if let killer {
-                // The next attempt is minutes away; by then the backend is up again.
+                // The next attempt comes minutes later in the contract's time, when the backend is
+                // running again.
                 if await killer.joined() == false { return }
             } else if await isGone(outcome) {
                 return
             }
             if Task.isCancelled { return }
-            // Minutes lie between two attempts, so whatever the first began is over by then. What a
-            // backend does about a request that broke off, nobody is told; but whoever answers
-            // another one after it has had time to read its end.
+            // Minutes lie between two real attempts, so the backend has finished its work on the
+            // first by then. It does not report how it handled a request that broke off. But its
+            // response to a later request shows that it had time to read the end of the first.
             if disturbance != .none {
                 _ = await backend.isReachable()
                 await awaitQuiet(nil, atLeast: max(.milliseconds(100), latency * 2))
@@ -77,7 +81,7 @@ extension Play {
         }
     }
 
-    /// What befalls one attempt by plan.
+    /// The fault that is planned for one attempt of a delivery.
     private enum Disturbed {
         case none, requestCut, hangUp, answerLost, storeFailure
 
@@ -143,24 +147,25 @@ extension Play {
 }
 
 extension Delivery {
-    /// The retry schedule of its sender, which depends on the type of the event.
+    /// Returns the retry schedule of the delivery's sender, which depends on the type of the event.
     ///
-    /// - Parameter deliveries: All deliveries of the run, among them the one that this one repeats.
-    /// - Returns: The schedule.
+    /// - Parameter deliveries: All deliveries of the run, because this delivery may repeat another
+    ///   one.
+    /// - Returns: The retry schedule.
     func schedule(among deliveries: [Delivery]) -> RetrySchedule {
         provider == .purchasely
             ? .purchasely(takes404: false)
             : .revenueCat(eventType: eventType(among: deliveries))
     }
 
-    /// The type of the event that it carries; nil where no event can be read from it.
+    /// Returns the event type of a delivery; nil when the body contains no readable event.
     private func eventType(among deliveries: [Delivery]) -> String? {
         switch subject {
         case .event(let event), .raw(.truncated(let event, percent: _)): event.type
         case .body(let body): body["event"]?["type"]?.string
         case .told(let type): type
         case .repeats(let name):
-            // Only earlier deliveries can be repeated, so that this ends.
+            // A delivery can repeat only an earlier one, so the recursion ends.
             deliveries.firstIndex { $0.name == name }.flatMap { index in
                 deliveries[index].eventType(among: Array(deliveries[..<index]))
             }
@@ -170,13 +175,17 @@ extension Delivery {
 }
 
 extension RunExecutor {
-    /// Signed as the sender signs: anew for each attempt, so no two attempts carry one time.
+    /// Returns the signed request of one attempt of a delivery.
+    ///
+    /// Each attempt has another time in its signature, because a real sender signs each attempt
+    /// again.
     func request(
         _ delivery: Delivery,
         _ body: [UInt8],
         attempt: Int = 1
     ) -> HTTPMessage.Request {
-        // Real attempts are minutes apart; these are seconds apart, and none is in the future.
+        // Real attempts are minutes apart. The times of these attempts are a second apart, and none
+        // lies in the future.
         let now = backendNow - .seconds(max(0, 10 - attempt))
         if delivery.provider == .purchasely {
             return purchaselySender.request(

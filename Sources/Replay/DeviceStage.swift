@@ -1,26 +1,32 @@
 package import Conformance
 internal import FakeServers
 
-/// Phones alone, before no backend that is judged: how a scenario is carried out is the caller's, by
-/// the scripted app in virtual time or by a page in a browser.
+/// The target of a suite that tests an app on simulated phones, without a backend under test.
+///
+/// The caller runs the scenarios: with the scripted app in virtual time, or with a real page in a
+/// browser.
 package struct DeviceStage: SuiteStage, OpenStage {
-    /// Carries one scenario out in the namespace of that name.
+    /// Runs one scenario of an app in the namespace with the given name, and returns its record.
     package typealias Perform =
         @Sendable (_ plan: CasePlan, _ name: String, _ judging: Judging) async -> RunRecord
 
-    /// What whoever carries a scenario out may ask of its judge, and leave with it.
+    /// Judges one scenario while it runs.
+    ///
+    /// The code that runs the scenario asks for the verdict, and passes on a screenshot of the
+    /// page.
     package struct Judging: Sendable {
         fileprivate let judge: @Sendable (RunRecord) -> (verdict: Verdict, findings: [Finding])
         fileprivate let picture = Locked<String?>(nil)
 
-        /// Whether waiting longer could change the verdict.
+        /// Returns whether a longer wait could change the verdict about this record.
         package func mayImprove(_ record: RunRecord) -> Bool {
             Judge.mayImprove(judge(record).findings)
         }
 
         package func isGreen(_ record: RunRecord) -> Bool { judge(record).verdict == .passed }
 
-        /// Keeps what the page showed when it was judged, as base64 of a PNG.
+        /// Stores a screenshot that shows the page at the time of the verdict, as a Base64-encoded
+        /// PNG.
         package func keep(_ text: String) { picture.withLock { $0 = text } }
     }
 
@@ -30,12 +36,15 @@ package struct DeviceStage: SuiteStage, OpenStage {
     private let clock: any RunClock
     private let perform: Perform
 
+    /// Creates a target for scenarios of an app.
+    ///
     /// - Parameters:
-    ///   - profile: Endpoints, keys and budgets.
-    ///   - cast: Who plays; a scenario that it does not play in full does not run.
-    ///   - options: The suite's.
-    ///   - clock: By which it is told how long a scenario took.
-    ///   - perform: Carries a scenario out.
+    ///   - profile: The endpoints, keys and time budgets of the app.
+    ///   - cast: The executors that can run steps, such as a browser. A scenario runs only if they
+    ///     can run all its steps.
+    ///   - options: The options of the suite.
+    ///   - clock: The clock that measures the duration of scenarios.
+    ///   - perform: Runs one scenario.
     package init(
         profile: Profile,
         cast: Cast,
@@ -62,7 +71,7 @@ package struct DeviceStage: SuiteStage, OpenStage {
 
     package func expanded(_ plan: CasePlan) async -> [CasePlan] { [plan] }
 
-    /// No two scenarios share a phone.
+    /// Lets all scenarios run concurrently, because each scenario has its own simulated phones.
     package func turns(of plans: [CasePlan]) async -> [Turn] { plans.map { _ in .together } }
 
     package func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
@@ -71,7 +80,7 @@ package struct DeviceStage: SuiteStage, OpenStage {
         let judging = Judging { Judge.judge(.ofApp($0, plan, profile)) }
         let record = await perform(plan, "\(options.nonce)-\(number)", judging)
         let (verdict, findings) = Judge.judge(.ofApp(record, plan, profile))
-        // What is missing may be missing because others took the machine.
+        // An effect may be missing only because other scenarios used the processor.
         let isDoubtful = record.hasStarved || findings.contains { $0.code == .disturbanceMissed }
         if !isAlone, options.jobs > 1, isDoubtful, verdict != .passed,
             !findings.contains(where: \.isFinal)
@@ -84,13 +93,14 @@ package struct DeviceStage: SuiteStage, OpenStage {
         return result
     }
 
-    /// Carries one scenario out, and judges by each contract that is about it.
+    /// Runs one scenario, and judges it by several contracts that have the same steps.
     ///
     /// - Parameters:
-    ///   - plan: What happens, and what may be waited for.
-    ///   - parts: Contracts of the same steps.
-    ///   - number: Makes the names of its run unique.
-    /// - Returns: A result for each part, and what stood in the way of all of them.
+    ///   - plan: The steps of the scenario, and its longest waits.
+    ///   - parts: The contracts with these steps.
+    ///   - number: A number that makes the namespace of the run unique.
+    /// - Returns: A result for each contract that could be judged, and the reason why other
+    ///   contracts could not be judged.
     func results(
         of plan: CasePlan,
         judgedBy parts: [CasePlan],
@@ -98,7 +108,8 @@ package struct DeviceStage: SuiteStage, OpenStage {
     ) async -> PartResults {
         let start = clock.now
         let profile = profile
-        // What never happens in it asks nothing, and is not waited for.
+        // A contract about a condition that does not occur requires nothing, so the run does not
+        // wait for it.
         let judging = Judging { record -> (verdict: Verdict, findings: [Finding]) in
             let missing = parts.map { Judge.judge(.ofApp(record.told(by: $0), $0, profile)) }
                 .filter { $0.verdict == .failed }
@@ -114,11 +125,13 @@ package struct DeviceStage: SuiteStage, OpenStage {
         guard record.trouble != nil || record.starvation != nil else {
             return PartResults(results: results, doubt: nil)
         }
-        // What was done is done, however little time there was; all else is open.
+        // A forbidden action that was observed is a certain failure, even if the machine was busy.
+        // Anything else stays undecided.
         let isCertain = { (result: CaseResult) in
             result.verdict == .failed && result.findings.contains(where: \.isFinal)
         }
-        // Trouble is each part's first finding; without any the machine had no time.
+        // If the run could not be judged, the reason is the first finding of every contract.
+        // Otherwise, the machine was too busy.
         let trouble = record.trouble.flatMap { _ in results.first?.findings.first?.code }
         return PartResults(
             results: results.filter(isCertain),
@@ -126,10 +139,13 @@ package struct DeviceStage: SuiteStage, OpenStage {
         )
     }
 
-    /// What one scenario says of each of several contracts.
+    /// The results of one scenario that was judged by several contracts.
     struct PartResults: Sendable {
         let results: [CaseResult]
-        /// Why the others say nothing: the page hung, the machine was busy.
+        /// The reason why some contracts have no result: the page was stuck, or the machine was
+        /// busy.
+        ///
+        /// Nil if all have one.
         let doubt: FindingCode?
     }
 
@@ -137,12 +153,12 @@ package struct DeviceStage: SuiteStage, OpenStage {
         Double((clock.now - start).milliseconds) / 1000
     }
 
-    /// A scenario is over when its record is there.
+    /// Does nothing, because the result of a scenario is final when its record is complete.
     package func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {}
 }
 
 extension RunRecord {
-    /// What happened, as the run of another contract of the same steps.
+    /// Returns this record as if another contract with the same steps had been run.
     fileprivate func told(by part: CasePlan) -> RunRecord {
         var record = self
         record.plan = part.subject
@@ -151,7 +167,7 @@ extension RunRecord {
 }
 
 extension CaseEvidence {
-    /// Of a phone alone: there is no backend whose state or effects could be seen.
+    /// Returns the evidence of a run on phones, in which no backend was observed.
     fileprivate static func ofApp(
         _ record: RunRecord,
         _ plan: CasePlan,
@@ -189,7 +205,7 @@ extension CaseResult {
 }
 
 extension RunRecord {
-    /// Whether its page did not have the time that it needed, as far as can be told.
+    /// Whether the page may have had too little processor time.
     fileprivate var hasStarved: Bool {
         if case .pageUnusable? = trouble { return true }
         return starvation != nil

@@ -2,11 +2,12 @@ internal import Conformance
 internal import FakeServers
 
 extension RunExecutor {
-    /// Waits until the backend has repeated the calls that failed by plan, at most for the settle
-    /// timeout.
+    /// Waits until the backend has repeated the calls that failed because of injected faults.
     ///
-    /// A store that outlives the run holds no message to users of this run then, which the backend
-    /// would send in the next one. A store of one run alone is thrown away with its messages.
+    /// The wait ends after the settle timeout at the latest. After it, a database that outlives the
+    /// run contains no unsent messages to users of this run, which the backend would send during
+    /// the next run. A database that exists only for this run is discarded with its messages, so it
+    /// needs no wait.
     func drain() async {
         guard backend.process != nil, profile.start?.hasOwnData == false else { return }
         let journal = world.journal
@@ -24,7 +25,7 @@ extension RunExecutor {
 }
 
 extension Journal {
-    /// The namespaces whose users the backend still has a failed call to repeat for.
+    /// The namespaces in which a failed call of the backend has not been repeated yet.
     fileprivate var namespacesOfFailedCalls: [String] {
         let calls = exchanges.filter { $0.from == .backend }
         return Dictionary(grouping: calls, by: \.namespace)
@@ -33,9 +34,10 @@ extension Journal {
 }
 
 extension [Exchange] {
-    /// Whether a call that writes failed, and fewer calls with its request succeeded since.
+    /// Whether the calls contain a failed one that writes and that was not repeated with success.
     ///
-    /// A repeated call has the same target and body, as a call with an idempotency key has.
+    /// A repetition has the same method, target and body as the failed call, as calls with an
+    /// idempotency key have.
     fileprivate var containsUnrepeatedCall: Bool {
         var open: Set<HTTPMessage.Request.Identity> = []
         for exchange in self where exchange.request.method != "GET" {
@@ -47,7 +49,8 @@ extension [Exchange] {
 }
 
 extension Exchange {
-    /// Whether a backend has reason to make the call once more.
+    /// Whether the backend has a reason to repeat the call: no response, status 429, or a status of
+    /// 500 or above.
     fileprivate var mayBeRepeated: Bool {
         guard case .answered(let response) = outcome else { return true }
         return response.status >= 500 || response.status == 429

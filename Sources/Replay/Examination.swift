@@ -2,35 +2,36 @@ package import Conformance
 internal import FakeServers
 internal import Providers
 
-/// A look at a backend before the first contract: what answers, what can be seen, what is missing.
+/// The checks of `assay doctor`: whether the backend responds, what can be observed of it, and what
+/// is missing in its profile.
 package struct Examination: Sendable {
-    /// One thing that was looked at.
+    /// The result of one check of `assay doctor`.
     package struct Line: Hashable, Sendable {
         package enum State: String, Hashable, Sendable { case good, doubtful, bad }
 
         package let state: State
         package let topic: String
         package let text: String
-        /// What to do about it; nil where nothing is to be done.
+        /// The remedy; nil when the user need not do anything.
         package let hint: String?
     }
 
     package private(set) var lines: [Line] = []
-    /// What a plain purchase showed.
+    /// The effects and state that a plain purchase showed.
     package private(set) var sight = RunRecord.Sight(
         seesEffects: false,
         seesState: false,
         latency: .zero
     )
 
-    /// Webhook paths that backends in the wild use, tried when the profile's answers 404.
+    /// Common paths for the webhook of RevenueCat, tried when the path in the profile returns 404.
     package static let usualPaths = [
         "/api/webhooks/revenuecat", "/webhooks/revenuecat", "/webhook/revenuecat",
         "/revenuecat/webhook", "/revenuecat-webhook", "/api/revenuecat/webhook",
         "/billing/revenuecat-webhook", "/webhooks/rc", "/webhook", "/",
     ]
 
-    /// Looks at the backend by a handful of requests that a provider and an app could make.
+    /// Checks the backend with requests that RevenueCat or an app could send.
     package static func examine(_ executor: RunExecutor, name: String) async -> Examination {
         var result = Examination()
         await result.look(executor, name)
@@ -53,14 +54,14 @@ package struct Examination: Sendable {
         if profile.clock != nil { await clock(executor, name) }
         for feature in [Feature.purchasely, .firebase, .login, .register, .reconcile, .restart] {
             if let text = profile.obstacle(to: feature) {
-                add(.doubtful, feature.rawValue, "not examined: \(text)")
+                add(.doubtful, feature.rawValue, "not checked: \(text)")
             }
         }
         if executor.backend.process == nil, !profile.unsupported.contains(.restart) {
             add(
                 .doubtful,
                 "restart",
-                "the backend was not started by Assay, so crashes cannot be tried",
+                "Assay did not start the backend, so crashes cannot be tested",
                 "Use --start, or declare 'features: {except: [restart]}'."
             )
         }
@@ -70,32 +71,33 @@ package struct Examination: Sendable {
             add(
                 .doubtful,
                 "probes",
-                "the profile names none, so only pushes can be observed",
-                "Add a read-only route or a command under 'probes', and map what it shows by "
+                "the profile defines no probes, so only pushes can be observed",
+                "Add a read-only route or a command under 'probes', and map its output with "
                     + "'read'."
             )
         } else {
             add(
                 mapped.isEmpty ? .doubtful : .good,
                 "probes",
-                "mapped: \(mapped.isEmpty ? "nothing" : mapped.joined(separator: ", "))",
-                unmapped.isEmpty ? nil : "Not mapped: \(unmapped.joined(separator: ", "))."
+                "fields with a probe: \(mapped.isEmpty ? "none" : mapped.joined(separator: ", "))",
+                unmapped.isEmpty ? nil : "No probe shows: \(unmapped.joined(separator: ", "))."
             )
         }
         readings(profile)
     }
 
-    /// Whether the backend's clock moves by what the profile says.
+    /// Checks whether the profile's 'clock' moves the backend's clock.
     private mutating func clock(_ executor: RunExecutor, _ name: String) async {
         let proof = ClockProof(executor: executor, name: name + "-k", sight: sight)
         if let doubt = await proof.doubt() {
             add(.doubtful, "clock", doubt, ClockProof.remedy)
         } else {
-            add(.good, "clock", "it moves: what has ended by it gives no access any more")
+            add(.good, "clock", "the clock moves: a purchase that has ended gives no access")
         }
     }
 
-    /// Mapped places that no answer about a plain purchase had.
+    /// Adds a line for each path under `read` in the profile that no response after a plain
+    /// purchase contained.
     private mutating func readings(_ profile: Profile) {
         guard sight.places != nil else { return }
         let survey = ReadingSurvey(sight: sight)
@@ -105,7 +107,8 @@ package struct Examination: Sendable {
             }
             for (field, reading) in conditions
             where reading.absent == nil && !survey.hasShown(reading.pointer, by: probe.name) {
-                // What only some purchases have may be left out until there is something to say.
+                // A field that only some purchases have may be missing from responses until it has
+                // a value.
                 let isProblem =
                     Profile.Reading.ofEveryPurchase.contains(field)
                     || survey.nearest(to: reading.pointer, in: probe.name) != nil
@@ -119,39 +122,43 @@ package struct Examination: Sendable {
         }
     }
 
-    /// The webhook's answers to a TEST event, from its sender and from a stranger.
+    /// Checks the responses of the webhook route to a TEST event, with and without authorization.
     private mutating func webhook(_ executor: RunExecutor, _ name: String) async {
         let path = executor.sender.path
         let outcome = await executor.test(name + "-t", path: path, authorization: .configured)
         switch outcome {
         case .answered(let response) where response.status == 200:
-            add(.good, "webhook", "\(executor.webhookMethod) \(path) answers TEST with 200")
+            add(
+                .good,
+                "webhook",
+                "\(executor.webhookMethod) \(path) responds to a TEST event with 200"
+            )
         case .answered(let response) where RouteAnswer.unserved.contains(response.status):
             let found = await Self.servedPath(executor, name + "-t")
             add(
                 .bad,
                 "webhook",
-                "\(path) answers \(response.status)",
-                found.map { "\($0) answers; write 'endpoints: {revenuecat-webhook: POST \($0)}'." }
-                    ?? "Name it under 'endpoints: {revenuecat-webhook: POST /…}'."
+                "\(path) returns \(response.status)",
+                found.map { "\($0) responds; write 'endpoints: {revenuecat-webhook: POST \($0)}'." }
+                    ?? "Set its path: 'endpoints: {revenuecat-webhook: POST /…}'."
             )
         case .answered(let response) where [401, 403].contains(response.status):
             add(
                 .bad,
                 "webhook",
-                "\(path) refuses Assay with \(response.status)",
-                "Give the backend and the profile one 'revenuecat-authorization' "
-                    + "(a started backend gets it as REVENUECAT_WEBHOOK_AUTH)."
+                "\(path) rejects Assay's request with \(response.status)",
+                "Set the same 'revenuecat-authorization' in the backend and in the profile "
+                    + "(a backend started by Assay gets it as REVENUECAT_WEBHOOK_AUTH)."
             )
         case .answered(let response):
             add(
                 .bad,
                 "webhook",
-                "\(path) answers TEST with \(response.status)",
-                "RevenueCat takes 200 and nothing else; S-18 will fail."
+                "\(path) responds to a TEST event with \(response.status)",
+                "RevenueCat accepts only status 200; cases of clause S-18 will fail."
             )
         case .failed(_, let text): add(.bad, "webhook", "\(path): \(text)")
-        case .pending, .answerLost, .requestCut: add(.bad, "webhook", "\(path): no answer")
+        case .pending, .answerLost, .requestCut: add(.bad, "webhook", "\(path): no response")
         }
         guard executor.profile.obstacle(to: .authorization) == nil else { return }
         let stranger = await executor.test(name + "-t2", path: path, authorization: .missing)
@@ -160,13 +167,15 @@ package struct Examination: Sendable {
             add(
                 isRefused ? .good : .bad,
                 "authorization",
-                "a stranger is answered \(response.status)",
-                isRefused ? nil : "Compare the Authorization header before anything else; S-01."
+                "a request without authorization gets \(response.status)",
+                isRefused
+                    ? nil : "Let the webhook check the Authorization header first (clause S-01)."
             )
         }
     }
 
-    /// Another path that answers a TEST event; nil when none of the usual ones does.
+    /// Returns a common webhook path, other than the profile's, that responds to a TEST event; nil
+    /// if none does.
     static func servedPath(_ executor: RunExecutor, _ name: String) async -> String? {
         for candidate in usualPaths where candidate != executor.sender.path {
             let answer = await executor.test(name, path: candidate, authorization: .configured)
@@ -179,7 +188,8 @@ package struct Examination: Sendable {
         return nil
     }
 
-    /// A user and a purchase: what of it can be seen, and how fast.
+    /// Checks whether a user can be created, which effects of a purchase can be observed, and how
+    /// fast they come.
     private mutating func purchase(_ executor: RunExecutor, _ name: String) async {
         var play = executor.blank(name + "-r")
         if let text = await play.register("ada") {
@@ -187,7 +197,7 @@ package struct Examination: Sendable {
                 .bad,
                 "users",
                 "a user cannot be created: \(text)",
-                "Say under 'users: create' how one comes to exist."
+                "Define under 'users: create' in assay.yaml how a user is created."
             )
             return
         }
@@ -202,8 +212,8 @@ package struct Examination: Sendable {
             add(
                 .bad,
                 "observation",
-                "a purchase shows nowhere, neither as a push nor through a probe",
-                "Add a probe; without one, little can be proven."
+                "a purchase is visible neither as a push nor in a probe",
+                "Add a read-only route or a command under 'probes'; little can be proven without."
             )
             return
         }
@@ -213,34 +223,34 @@ package struct Examination: Sendable {
             "pushes",
             seen.seesEffects ? "a purchase leads to a push" : "a purchase leads to no push",
             seen.seesEffects || !wanted.seesEffects
-                ? nil : "If it sends none by design, write 'features: {except: [push]}'."
+                ? nil : "If the backend sends none by design, write 'features: {except: [push]}'."
         )
         if wanted.seesState {
             add(
                 seen.seesState ? .good : .bad,
                 "state",
                 seen.seesState
-                    ? "a purchase changes what the probes answer"
-                    : "no probe changes when somebody buys",
-                seen.seesState ? nil : "Check the probes' paths and ids."
+                    ? "a purchase changes the responses of the probes"
+                    : "a purchase changes no response of a probe",
+                seen.seesState ? nil : "Check the paths and IDs of the probes."
             )
         }
         if seen.readsSubscribers {
-            add(.good, "style", "an event makes the backend read GET /v1/subscribers")
+            add(.good, "style", "an event makes the backend read RevenueCat's GET /v1/subscribers")
         } else if !executor.profile.unsupported.contains(.subscriberReads) {
             add(
                 .doubtful,
                 "style",
-                "an event does not make the backend read GET /v1/subscribers",
-                "Write 'features: {except: [subscriber-reads]}'."
+                "an event does not make the backend read RevenueCat's GET /v1/subscribers",
+                "If this is by design, write 'features: {except: [subscriber-reads]}'."
             )
         }
-        add(.good, "speed", "a purchase is seen after \(seen.latency.milliseconds) ms")
+        add(.good, "speed", "a purchase becomes visible after \(seen.latency.milliseconds) ms")
     }
 }
 
 extension RunExecutor {
-    /// Sends the dashboard's TEST event to a path.
+    /// Sends the TEST event of the RevenueCat dashboard to a path of the backend.
     func test(
         _ name: String,
         path: String,

@@ -9,20 +9,23 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Calls each of Assay's own fakes once, at the address that the backend is given.
+/// Checks that each of Assay's own fakes responds at the address that the backend is given.
 ///
-/// A fake that does not respond is a fault of Assay or of this machine, and every finding that
-/// follows from it would accuse the backend.
+/// A fake that does not respond is a fault of Assay or of this machine. Without this check, the
+/// findings that follow from it would accuse the backend.
 enum FakeCheck {
-    /// The time for a response, on a busy machine too.
+    /// The longest time for the response of a fake.
+    ///
+    /// A busy machine may need that long.
     static let responseMax: Duration = .seconds(30)
 
-    /// Calls each fake once.
+    /// Sends one request to each fake, directly and through the intercepting proxy.
     ///
     /// - Parameters:
     ///   - servers: The fakes.
-    ///   - interception: The proxy through which the backend reaches them; nil without one.
-    /// - Returns: The reason why one cannot be called; nil when each responds.
+    ///   - interception: The proxy through which the backend reaches the fakes; nil without a
+    ///     proxy.
+    /// - Returns: The reason why a fake cannot be called; nil when every fake responds.
     static func failure(
         of servers: [FakeServer],
         through interception: Interception?
@@ -44,8 +47,11 @@ enum FakeCheck {
         return nil
     }
 
-    /// The address that the backend is given, or the fake's own where this machine cannot resolve
-    /// the advertised name: `host.docker.internal` exists only inside of containers.
+    /// Returns the address of a fake that the backend is given, if this machine can resolve its
+    /// host.
+    ///
+    /// Otherwise returns the address on which the fake listens. For example, `host.docker.internal`
+    /// exists only inside of containers.
     private static func address(of server: FakeServer) -> String {
         guard let host = URLComponents(string: server.baseURL)?.host, resolves(host) else {
             return ToldAddress.url(host: server.host, port: server.port)
@@ -81,7 +87,7 @@ enum FakeCheck {
         case .answered(let response) where response.body == Array(SelfCheck.token.utf8):
             return nil
         case .answered(let response):
-            reason = "another program responds with \(response.status)"
+            reason = "another program responds there, with status \(response.status)"
         case .failed(_, let text): reason = text
         case .pending, .answerLost, .requestCut: reason = "no response"
         }

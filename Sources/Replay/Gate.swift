@@ -1,28 +1,35 @@
 internal import FakeServers
 
-/// How a request to the backend is disturbed on its way.
+/// A fault that Assay injects into a request on its way to the backend.
 package enum Disturbance: Hashable, Sendable {
     case none
-    /// The body breaks off before its last tenth and the connection is closed.
+    /// The request breaks off: the last tenth of its body is not sent, and the connection is
+    /// closed.
     case cutRequest
-    /// The whole request is sent, then the connection is closed before the answer.
+    /// The whole request is sent, but the connection is closed before the response arrives.
     case hangUp
-    /// The body stops after this share of it, in percent, until the gate opens.
+    /// The request pauses after this percentage of its body has been sent, until the gate opens.
     case held(Gate, percent: Int)
 }
 
-/// Holds bodies back until it is opened, and tells when they have come that far.
+/// A gate that holds back the bodies of several requests, and releases all of them at the same
+/// time.
+///
+/// It reports how many bodies it is holding.
 package final class Gate: Hashable, Sendable {
     private struct State {
         var isOpen = false
-        /// The held bodies break off instead of going on.
+        /// Whether opening the gate breaks off the held request bodies instead of sending the rest.
         var isBroken = false
-        /// The lanes whose bodies are held, or whose requests ended before that.
+        /// The connection lanes of the requests that are held, or that ended before they could be
+        /// held.
         var arrived: Set<Int> = []
         var waiting: [CheckedContinuation<Bool, Never>] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-        /// Whoever waited for no more than have arrived now.
+        /// Records that the request of a lane has arrived at the gate.
+        ///
+        /// Returns the continuations of the callers that were waiting for this number of arrivals.
         mutating func takeReached(
             arriving lane: Int
         ) -> [CheckedContinuation<Void, Never>] {
@@ -37,7 +44,9 @@ package final class Gate: Hashable, Sendable {
 
     package init() {}
 
-    /// Lets every body go on, or breaks them off.
+    /// Opens the gate, so that all held request bodies are sent to their end.
+    ///
+    /// - Parameter breaking: Whether the held requests break off instead.
     package func open(breaking: Bool = false) {
         let (waiting, watchers) = state.withLock { state in
             state.isOpen = true
@@ -52,7 +61,7 @@ package final class Gate: Hashable, Sendable {
         for watcher in watchers { watcher.continuation.resume() }
     }
 
-    /// Waits until so many bodies are held, or the gate is opened.
+    /// Waits until the gate holds this number of request bodies, or is open.
     package func reached(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in
@@ -64,17 +73,20 @@ package final class Gate: Hashable, Sendable {
         }
     }
 
-    /// Waits until the gate is open.
+    /// Waits until the gate is open, however many request bodies it holds.
     package func opened() async { await reached(.max) }
 
-    /// A request that is over before it was held, because the backend answered early or closed
-    /// the connection, must not be waited for.
+    /// Counts a request that ended before the gate could hold it.
+    ///
+    /// This happens when the backend responds early or closes the connection. The gate then does
+    /// not wait for the request any longer.
     package func arrive(lane: Int) {
         let reached = state.withLock { $0.takeReached(arriving: lane) }
         for continuation in reached { continuation.resume() }
     }
 
-    /// Whether the body may go on, once the gate is open.
+    /// Holds back a request until the gate is open, and returns whether the rest of its body may be
+    /// sent.
     package func pass(lane: Int) async -> Bool {
         await withCheckedContinuation { continuation in
             let (answer, reached) = state.withLock {

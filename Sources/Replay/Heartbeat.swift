@@ -1,14 +1,14 @@
 package import Conformance
 internal import FakeServers
 
-/// Tells how much of the time that passed this process really had.
+/// Measures how much of the elapsed time Assay's process could really use.
 ///
-/// It beats while a suite runs. A beat that comes late was held up by a machine that had no time
-/// for us, by a queue that stood, or because we were stopped; time lost that way is no time in which
-/// a backend could be seen to do nothing.
+/// While a suite runs, a timer fires at a fixed interval. A timer fires late when the machine was
+/// overloaded, a queue was blocked, or the process was stopped. In time lost that way, the silence
+/// of a backend proves nothing.
 package final class Heartbeat: Sendable {
     private struct State {
-        /// When it last beat; nil while it does not.
+        /// The time when the timer last fired; nil while no timer is running.
         var last: Duration?
         var beatingCount = 0
         var lost: Duration = .zero
@@ -16,7 +16,7 @@ package final class Heartbeat: Sendable {
     }
 
     package static let period: Duration = .milliseconds(50)
-    /// A beat may be so late without any time being lost.
+    /// The largest delay of the timer that does not count as lost time.
     package static let grace: Duration = .milliseconds(25)
     private static let lossCountMax = 4096
 
@@ -27,7 +27,7 @@ package final class Heartbeat: Sendable {
         self.clock = clock
     }
 
-    /// Beats until it is cancelled.
+    /// Fires the timer at intervals, until the task is canceled.
     package func beat() async {
         state.withLock { state in
             state.beatingCount += 1
@@ -43,8 +43,10 @@ package final class Heartbeat: Sendable {
         }
     }
 
-    /// Writes down what was lost since the last beat; whoever asks after a stall may come before
-    /// the beat that is due.
+    /// Records the time that was lost since the timer last fired.
+    ///
+    /// After a stall, a reader of the lost time may come before the late timer, so every read also
+    /// calls this function.
     private func note(isBeat: Bool = false) {
         let now = clock.now
         state.withLock { state in
@@ -60,11 +62,12 @@ package final class Heartbeat: Sendable {
         }
     }
 
-    /// Somebody else has lost time that this process had.
+    /// Records time that another program lost, such as the browser.
     ///
     /// - Parameters:
-    ///   - time: How much.
-    ///   - span: During how long, until now; what this process lost itself then counts once.
+    ///   - time: The lost time.
+    ///   - span: The period up to now in which the time was lost. Time that Assay's process lost in
+    ///     the same period is not counted twice.
     package func lose(_ time: Duration, during span: Duration) {
         let now = clock.now
         state.withLock { state in
@@ -73,7 +76,7 @@ package final class Heartbeat: Sendable {
             let more = time - own
             guard more > .zero else { return }
             state.lost += more
-            // One long hunger is told in pieces.
+            // Losses that directly follow each other count as one longer loss.
             if let last = state.losses.last, last.end >= start - Self.period {
                 state.losses[state.losses.count - 1] = (now, last.length + more)
             } else {
@@ -87,13 +90,13 @@ package final class Heartbeat: Sendable {
         return max(.zero, now - last - period - grace)
     }
 
-    /// Time that counted: what passed without what was lost.
+    /// The elapsed time minus the lost time.
     package var counted: Duration {
         note()
         return clock.now - state.withLock { $0.lost }
     }
 
-    /// How much was lost since a moment of the clock.
+    /// Returns the time that was lost since the given time of the clock.
     package func lost(since start: Duration) -> Duration {
         note()
         return state.withLock {
@@ -101,13 +104,14 @@ package final class Heartbeat: Sendable {
         }
     }
 
-    /// What the machine took since a moment of the clock; nil when nothing rests on so little.
+    /// Returns the lost time of a run; nil if it was too short to affect a verdict.
     ///
     /// - Parameters:
-    ///   - start: The moment.
-    ///   - waitBegan: When the steps were over; nil when nothing was waited for after them.
-    ///   - isCut: Somebody gave up waiting because of it, so it is told however little it was.
-    /// - Returns: How long it stood.
+    ///   - start: The time of the clock from which losses count.
+    ///   - waitBegan: The time when the steps were over; nil when no wait followed the steps.
+    ///   - isCut: Whether a wait was cut short because of lost time. The lost time is then returned
+    ///     however short it was.
+    /// - Returns: The lost time.
     package func starvation(
         since start: Duration,
         waitBegan: Duration? = nil,
@@ -129,10 +133,10 @@ package final class Heartbeat: Sendable {
     }
 }
 
-/// A limit that counts only time which this process had.
+/// A time limit that does not count time in which the machine was too busy.
 ///
-/// Whoever waits for a backend waits so long with open eyes; while the machine has no time for
-/// either, waiting proves nothing. It ends in any case, after so many times its length.
+/// While the machine has no time for the backend or for Assay, waiting for the backend proves
+/// nothing. The limit ends after four times its length (`stretchMax`) in any case.
 struct Patience: Sendable {
     static let stretchMax = 4
 
@@ -152,15 +156,15 @@ struct Patience: Sendable {
 
     var isOver: Bool { isCut || heartbeat.counted >= end }
 
-    /// Whether it ended although most of the time was lost.
+    /// Whether the limit ended although Assay could not use most of the time.
     var isCut: Bool { clock.now >= hardEnd }
 
-    /// Waits until it is over, or the task is cancelled.
+    /// Waits until the limit is over or the task is canceled.
     func elapse() async {
         while !isOver, !Task.isCancelled { await pause(hardEnd - start) }
     }
 
-    /// Waits, but for no longer than the limit.
+    /// Pauses for the given time, but not beyond the limit.
     func pause(_ time: Duration) async {
         await clock.pause(max(.microseconds(1), min(time, end - heartbeat.counted)))
     }

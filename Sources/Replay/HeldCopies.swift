@@ -2,25 +2,32 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Held copies: requests that wait before their last byte, so that they race, or hang half-way.
+/// Holds back the last byte of several requests, so that they arrive at the same time or stay
+/// incomplete.
 extension Play {
-    /// A delivery that is released with others.
+    /// A delivery that is held back until it is released together with other requests.
     struct Held: Sendable {
         let delivery: Delivery
         let body: [UInt8]
     }
 
-    /// One request of them.
+    /// One request for a held delivery.
+    ///
+    /// A delivery that arrives several times has several such requests.
     private struct Copy: Sendable {
         let delivery: Delivery
         let attempt: Int
         let request: HTTPMessage.Request
     }
 
-    /// Everything held and these are sent but for their last bytes; then the last bytes go out
-    /// together, and the app's calls with them.
+    /// Sends several deliveries and calls so that they arrive at the backend at the same time.
     ///
-    /// Whatever is not taken then goes on along its sender's ladder, one after the other.
+    /// The deliveries are those held back by earlier steps, and the given ones. All of them are
+    /// sent except for their last bytes. Then all last bytes and the calls of the app are sent at
+    /// once.
+    ///
+    /// Deliveries that did not succeed then follow the retry schedules of their senders, one after
+    /// the other.
     mutating func release(_ more: [Held], beside calls: [PreparedCall]) async {
         let deliveries = held + more
         held = []
@@ -110,7 +117,7 @@ extension Play {
 }
 
 extension Step {
-    /// Whether what is held goes out with it.
+    /// Whether the step releases the deliveries that earlier steps have held back.
     var releases: Bool {
         switch self {
         case .deliver, .call: true
@@ -122,8 +129,10 @@ extension Step {
 }
 
 extension RunExecutor {
-    /// Sends a request as far as the gate lets it; an answer before the gate opened belongs to the
-    /// attempt all the same.
+    /// Sends a request, but holds back the part of its body after the given percentage until the
+    /// gate opens.
+    ///
+    /// A response that comes before the gate opens counts as the response to this request.
     func held(
         _ request: HTTPMessage.Request,
         _ gate: Gate,
@@ -141,8 +150,10 @@ extension RunExecutor {
         return outcome
     }
 
-    /// Whether the backend takes one request at a time: it answers nobody while it waits for the
-    /// rest of a webhook, which then breaks off, so that nothing takes effect.
+    /// Returns whether the backend handles only one request at a time.
+    ///
+    /// Such a backend does not respond to a second request while it waits for the rest of a
+    /// webhook. The webhook of this check breaks off afterwards, so that it has no effect.
     func isSerialised() async -> Bool {
         let request = emptyEvent
         let gate = Gate()
@@ -154,7 +165,7 @@ extension RunExecutor {
         return isSerialised
     }
 
-    /// What is no event, signed as one: nothing takes effect by it.
+    /// A correctly signed request without an event, which has no effect on the backend.
     private var emptyEvent: HTTPMessage.Request {
         sender.request(
             method: webhookMethod,
@@ -165,14 +176,16 @@ extension RunExecutor {
         )
     }
 
-    /// Whether the webhook says anything at all, within a time in which every sender has an answer.
+    /// Returns whether the webhook route responds within 10 s, which is as long as every sender
+    /// waits.
     func answersEvents() async -> Bool {
         let outcome = await backend.client.send(emptyEvent, within: .seconds(10))
         if case .failed(.timedOut, _) = outcome { return false }
         return true
     }
 
-    /// Whether the backend answers somebody else while it waits for the rest of other requests.
+    /// Returns whether the backend responds to another request while it waits for the rest of
+    /// incomplete requests.
     fileprivate func answersOthers(lane: Int) async -> Bool {
         let outcome = await backend.client.send(
             HTTPMessage.Request("GET", backend.readyPath),

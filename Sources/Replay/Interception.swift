@@ -4,34 +4,37 @@ internal import Foundation
 internal import Programs
 internal import Providers
 
-/// The intercepting proxy of a run with all that makes a backend's clients come to it: an authority
-/// in a folder, and the variables that programs of each language read.
+/// The intercepting proxy of a run, with everything that makes the backend's HTTP clients use it.
+///
+/// This includes a folder with a CA certificate, and environment variables for the programs of each
+/// language.
 package final class Interception: Sendable {
     package let proxy: InterceptingProxy
-    /// Where the authority and the hooks are.
+    /// The folder with the CA certificate and the scripts that redirect HTTP clients.
     package let folder: String
     private let allowed: [String]
 
     package var refusals: Refusals { proxy.refusals }
 
-    /// Where systems keep whom they trust, the usual one first.
+    /// The files in which operating systems keep their CA certificates, the most common first.
     private static let systemRoots = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
         "/etc/ssl/cert.pem",
     ]
 
-    /// Opens the proxy, and writes the authority and the hooks.
+    /// Opens the proxy, and writes the CA certificate and the scripts that redirect HTTP clients.
     ///
     /// - Parameters:
-    ///   - servers: The fakes that stand in.
-    ///   - world: What they share.
-    ///   - allowed: Hosts that a backend may call all the same.
-    ///   - folder: Made if it is not there; the content of its files is replaced. No other user may
-    ///     read what is made.
-    ///   - now: What the authority's certificates are dated by.
-    ///   - address: Where the proxy listens; port 0 picks a free one.
-    ///   - onRefusal: Told of everything that is refused, once for each kind.
-    /// - Throws: When a host may not be let through, or the port or the folder cannot be had.
+    ///   - servers: The fakes that replace the real services.
+    ///   - world: The state that the fakes share.
+    ///   - allowed: Other hosts that the backend may call.
+    ///   - folder: The folder for the files, which is created if needed. Existing files are
+    ///     replaced. Other users of the machine cannot read the files.
+    ///   - now: The date of the certificates.
+    ///   - address: The address on which the proxy listens; port 0 picks a free port.
+    ///   - onRefusal: Receives the first refused connection of each kind.
+    /// - Throws: An error when a host may not be allowed, or the port or the folder is not
+    ///   available.
     package init(
         before servers: [FakeServer],
         world: FakeWorld,
@@ -52,7 +55,7 @@ package final class Interception: Sendable {
         } catch {
             throw ReplaySession.OpenError(
                 kind: .configuration,
-                description: "cannot make an authority: \(error)"
+                description: "cannot create the CA certificate: \(error)"
             )
         }
         do throws(StartError) {
@@ -74,26 +77,27 @@ package final class Interception: Sendable {
             await proxy.stop()
             throw ReplaySession.OpenError(
                 kind: .configuration,
-                description: "cannot write the authority to '\(folder)': \(error.reason)"
+                description: "cannot write the CA certificate to '\(folder)': \(error.reason)"
             )
         }
     }
 
     package func stop() async { await proxy.stop() }
 
-    /// Why a host cannot be let through; nil when it can.
+    /// Returns the reason why the backend may not be allowed to call a host; nil if it may.
     private static func problem(of host: String) -> String? {
         let name = host.lowercased()
         guard !name.isEmpty, !name.contains(where: { "/:*, ".contains($0) }) else {
             return
-                "'\(host)' cannot be let through: write the name of a host, without scheme, port "
-                + "and stars"
+                "the host '\(host)' cannot be allowed: write a host name without scheme, port or "
+                + "'*'"
         }
-        // Clients take a name of this list for all names that end so.
+        // HTTP clients also apply a name in this list to all host names that end with it.
         let services = Services.providers.flatMap(\.hosts).map(\.name)
         guard let service = services.first(where: { $0 == name || $0.hasSuffix("." + name) })
         else { return nil }
-        return "'\(host)' cannot be let through: nothing under test calls \(service) itself"
+        return "the host '\(host)' cannot be allowed: a backend under test must not call the real "
+            + service
     }
 
     // MARK: Files
@@ -103,8 +107,9 @@ package final class Interception: Sendable {
         allowsOthers: Bool,
         to folder: String
     ) throws(OutputFile.WriteError) {
-        // Who may call others has to trust them as before; who may not trusts nobody else, so that
-        // a client that goes round the proxy reaches no service either.
+        // A backend that may call other hosts has to trust their certificates as before. Any other
+        // backend trusts only Assay's, so that a client that bypasses the proxy reaches no real
+        // service.
         let others = allowsOthers ? systemRoots.lazy.compactMap(text).first ?? "" : ""
         let trusted =
             [authority.certificateBytes] + JavaTrustStore.certificates(inPEM: others)
@@ -138,12 +143,20 @@ package final class Interception: Sendable {
 
     // MARK: Variables
 
-    /// Variables that hold lists, with what stands between their parts: ours come first.
+    /// Environment variables that contain lists, with the separator between the items.
+    ///
+    /// Assay's item comes first in each list.
     private static let lists = ["NODE_OPTIONS": " ", "PYTHONPATH": ":", "JAVA_TOOL_OPTIONS": " "]
-    /// Ours come last: what stands before them is what PHP was built with.
+    /// The environment variable with the folders of PHP settings.
+    ///
+    /// Assay's folder comes after the folders that PHP was built with.
     private static let folders = "PHP_INI_SCAN_DIR"
 
-    /// What a backend is given that would have these variables without us; their lists are added to.
+    /// Returns the environment variables for a backend, including extended lists of the inherited
+    /// variables.
+    ///
+    /// - Parameter inherited: The variables that the backend would get without interception.
+    /// - Returns: The variables to set.
     package func environment(inheriting inherited: [String: String]) -> [String: String] {
         var variables = variables
         for (name, separator) in Self.lists {
@@ -156,7 +169,7 @@ package final class Interception: Sendable {
         return variables
     }
 
-    /// The same for a shell that reads it: what its lists hold is known then.
+    /// A shell script that sets the variables, and extends the lists of the shell that runs it.
     private var script: String {
         variables.sorted { $0.key < $1.key }.map { name, value in
             let quoted = "'\(value.replacingOccurrences(of: "'", with: "'\\''"))'"
@@ -166,14 +179,15 @@ package final class Interception: Sendable {
         }.joined()
     }
 
-    /// What brings clients to the proxy, by who reads it.
+    /// The environment variables that direct HTTP clients to the proxy.
     private var variables: [String: String] {
         let url = proxy.baseURL
         let address = String(url.dropFirst("http://".count))
         let roots = folder + "/roots.pem"
         let here = ["localhost", "127.0.0.1", "::1"] + allowed
         var variables: [String: String] = [:]
-        // curl, Go, Python, Ruby, .NET, axios; curl takes the first of these in lower case only.
+        // These are for curl, Go, Python, Ruby, .NET and axios. curl reads http_proxy in lowercase
+        // only.
         for name in ["http_proxy", "https_proxy", "no_proxy"] {
             let value = name == "no_proxy" ? here.joined(separator: ",") : url
             variables[name] = value
@@ -185,7 +199,7 @@ package final class Interception: Sendable {
         ] {
             variables[name] = roots
         }
-        // Go and OpenSSL look there beside the file.
+        // Go and OpenSSL search this folder for certificates in addition to the file.
         if allowed.isEmpty { variables["SSL_CERT_DIR"] = folder }
         variables["NODE_EXTRA_CA_CERTS"] = folder + "/authority.pem"
         variables["ASSAY_AUTHORITY"] = folder + "/authority.pem"

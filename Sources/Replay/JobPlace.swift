@@ -1,31 +1,34 @@
 internal import FakeServers
 
-/// A case's place among those that play at once.
+/// The slot of a case in a queue that runs a limited number of cases concurrently.
 ///
-/// Who only waits for time to pass needs none and gives its place away meanwhile, so that nobody
-/// idles behind a case that waits for a real end, or for what does not come.
+/// A case that only waits for time to pass releases its slot during the wait, so that another case
+/// can run.
 final class JobPlace: Sendable {
-    /// What happens to the places of a queue.
+    /// A change in the use of the slots of a queue.
     enum Event: Sendable {
-        /// A case is over.
+        /// A case has ended and its slot is free; the values are the index of the case and its
+        /// outcome.
         case left(Int, SuiteRunner.Outcome)
-        /// A case waits, and somebody else may play.
+        /// A case has begun to wait, so another case may use its slot.
         case given
-        /// A case has waited, and goes on as soon as there is a place.
+        /// A case has finished waiting, and continues as soon as a slot is free.
         case wanted(CheckedContinuation<Void, Never>)
     }
 
-    /// The place of the case that this task plays; nil where nobody else could use it.
+    /// The slot of the case that runs in this task; nil if the case runs exclusively.
     @TaskLocal static var current: JobPlace?
 
-    /// How many wait beside this task, itself among them.
+    /// The number of cases that have released their slots and wait, including the case of this
+    /// task.
     static var waitingCount: Int { current?.waiting.number ?? 1 }
 
     private let isGiven = Locked(false)
-    /// Tells whoever shares the places out; false when nobody does any more.
+    /// Reports a change to the queue; returns false when the queue has ended.
     private let tell: @Sendable (Event) -> Bool
-    /// Those who wait; each of them looks for what it waits for now and then, so they may not be
-    /// without number.
+    /// The counter of waiting cases, which all cases of a queue share.
+    ///
+    /// Each waiting case polls for its condition, so the number of waiting cases has to be limited.
     private let waiting: Waiting
 
     init(among waiting: Waiting, tell: @escaping @Sendable (Event) -> Bool) {
@@ -33,7 +36,9 @@ final class JobPlace: Sendable {
         self.tell = tell
     }
 
-    /// Waits without a place, where there is one to give away.
+    /// Releases the slot of the current case while `wait` runs, and takes a slot again afterwards.
+    ///
+    /// The slot is kept if the task has none to release or too many cases are already waiting.
     static func givenAway(during wait: () async -> Void) async {
         guard let place = current,
             place.isGiven.withLock({ isGiven in
@@ -45,14 +50,14 @@ final class JobPlace: Sendable {
         _ = place.tell(.given)
         await wait()
         await withCheckedContinuation { continuation in
-            // After a cancellation there is a place for everybody.
+            // After a cancellation, each case may continue without waiting for a slot.
             if !place.tell(.wanted(continuation)) { continuation.resume() }
         }
         place.isGiven.withLock { $0 = false }
         place.waiting.leave()
     }
 
-    /// How many wait, and may.
+    /// Counts the cases that wait without a slot, up to a limit.
     final class Waiting: Sendable {
         private let most: Int
         private let count = Locked(0)

@@ -1,29 +1,33 @@
 internal import Conformance
 internal import FakeServers
 
-/// A last look at all cases that passed: what a backend did after its case was judged counts too.
+/// The final recheck of all passed cases, because effects that come after the end of a case count
+/// too.
 ///
-/// A case ends when a later event has taken effect and it has been quiet for a moment; a second push
-/// may still come, of a backend that works in parallel or on a busy machine. The journal holds it.
+/// A case ends when a later event has taken effect and the backend has been quiet for a short time.
+/// A backend that works in parallel, or a busy machine, may still cause a second push. The journal
+/// contains that push.
 struct LateLook {
     let executor: RunExecutor
     let calibration: Calibration
     let cases: CaseRunner
 
-    /// So long after the last case stragglers are waited for, beside ten times what is usual.
+    /// The shortest wait for late effects after the last case.
+    ///
+    /// The wait is ten times the backend's usual latency if that is longer.
     private static let straggleMin: Duration = .milliseconds(50)
 
-    /// Judges those again that more has become known about.
+    /// Judges passed cases again if the backend has made further calls since they ended.
     ///
     /// - Parameters:
-    ///   - results: All results.
-    ///   - caseIDs: Only these cases.
+    ///   - results: The results of all cases, in which the results of changed cases are replaced.
+    ///   - caseIDs: The IDs of the cases to recheck.
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         let passed = cases.passed.filter { caseIDs.contains($0.caseID) }
         guard !passed.isEmpty else { return }
         let least = max(Self.straggleMin, cases.sight.latency * 10)
         await executor.patience(least).elapse()
-        // Who was late once may be as late at the case that came last.
+        // If one effect was late, an effect of the last case may be equally late.
         let slowest = min(lateness(of: passed) * 2, executor.profile.patience)
         if slowest > least { await executor.patience(slowest - least).elapse() }
         let last = executor.world.journal.read { $0.lastCalls() }
@@ -37,7 +41,8 @@ struct LateLook {
         }
     }
 
-    /// How long after its case was judged the latest of all calls came.
+    /// Returns the longest time between the end of a case and a call of the backend that belongs to
+    /// this case.
     private func lateness(of passed: [CaseRunner.Passed]) -> Duration {
         let last = executor.world.journal.read { $0.lastCalls() }
         let late = passed.flatMap { item in
@@ -48,7 +53,8 @@ struct LateLook {
         return .microseconds(max(0, late.max() ?? 0))
     }
 
-    /// The result that replaces one of before; nil when nothing has changed.
+    /// Returns a new result for a passed case if later calls of the backend change its verdict; nil
+    /// otherwise.
     private func revised(
         _ item: CaseRunner.Passed,
         _ last: [String: Int64]
@@ -66,22 +72,22 @@ struct LateLook {
             let evidence = item.evidence.replacing(subject: subject, twins: twins)
             let (verdict, findings) = Judge.judge(evidence)
             if verdict != .passed {
-                return result(evidence, verdict, findings, "it came after the case was over")
+                return result(evidence, verdict, findings, "an effect came after the case ended")
             }
         }
         return lateSight(item.evidence)
     }
 
-    /// Calibration took the backend for one that sends no pushes, and then one came.
+    /// Returns an inconclusive result if the calibration before the first case saw no push, but a
+    /// push came later.
     private func lateSight(_ evidence: CaseEvidence) -> CaseResult? {
         guard !evidence.sight.seesEffects, let late = calibration.lateness(),
             evidence.expectation.restsOnEffects
         else { return nil }
         let finding = Finding(
             .unobservable,
-            expected: "what the backend sends is seen in time",
-            actual:
-                "its pushes come after \(late.milliseconds) ms, later than they were looked for",
+            expected: "the backend's pushes arrive while the case waits for them",
+            actual: "a push came \(late.milliseconds) ms after its event; no case waits that long",
             location: evidence.plan.contract.location
         )
         return result(evidence, .inconclusive, [finding], finding.actual)
@@ -116,7 +122,8 @@ extension CaseResult {
 }
 
 extension RunRecord {
-    /// When the last call of the backend came that the verdict rests on, in microseconds; -1: none.
+    /// The time of the backend's last call before the verdict, in microseconds; -1 if the backend
+    /// made no call.
     fileprivate var lastKnownCall: Int64 {
         exchanges.last { $0.from == .backend }.map(\.lastMoment) ?? -1
     }

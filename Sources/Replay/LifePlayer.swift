@@ -1,25 +1,30 @@
 internal import Conformance
 internal import Exploration
 
-/// Plays single lives and judges them, at the end and at every quiet point.
+/// Runs single generated histories against a backend.
+///
+/// It judges each history at the end and at every quiet point (a point between two operations at
+/// which probes are read).
 struct LifePlayer: Sendable {
     let cases: CaseRunner
     let means: Means
 
-    /// What one life came to.
+    /// The result of the run of one generated history.
     struct Played: Sendable {
-        /// The life that the result is about: the whole, or a beginning of it.
+        /// The part of the history that was judged: the whole history, or a beginning of it.
         var life: Life
         var result: CaseResult
     }
 
-    /// Nil when it was cut short, or when the backend ended beside others: it is to be played again,
-    /// alone.
+    /// Runs a generated history, and returns its result.
+    ///
+    /// Returns nil when the run was interrupted, or when the backend exited while other histories
+    /// ran. In the second case, the history has to run again, exclusively.
     func play(_ script: LifeScript, isAlone: Bool) async -> Played? {
         guard var result = await played(script.contract, isAlone: isAlone, isBrief: true) else {
             return nil
         }
-        // A machine that was busy once need not be again.
+        // A machine that was too busy may have time now, so an inconclusive history runs again.
         if result.verdict == .inconclusive,
             let again = await played(script.contract, isAlone: isAlone)
         {
@@ -29,7 +34,8 @@ struct LifePlayer: Sendable {
             let calmer = try? LifeScript(script.life.withoutFailingCalls, means),
             calmer.life != script.life
         {
-            // What the backend does not call cannot fail.
+            // The history injects an error into a call that the backend does not make, so it runs
+            // without that fault.
             return await play(calmer, isAlone: isAlone)
         }
         let played = Played(life: script.life, result: result.withoutEvidence)
@@ -40,13 +46,15 @@ struct LifePlayer: Sendable {
         guard let again = await self.played(shorter.contract, isAlone: isAlone) else {
             return nil
         }
-        // What looked wrong is absolved by being right in the end, and by nothing else.
+        // A wrong state at a quiet point is no failure if the history up to that point passes.
         if again.verdict == .passed { return played }
         return Played(life: beginning, result: again.withoutEvidence)
     }
 
-    /// A state that is as it should be at once is looked at no longer: what fails is played again and
-    /// given all the time that it may need.
+    /// Runs a contract, and returns its result; nil when the run was interrupted.
+    ///
+    /// A brief run accepts a correct state at once. After a failure, the contract runs again with
+    /// the full waiting time.
     private func played(
         _ contract: Contract,
         isAlone: Bool,
@@ -57,7 +65,7 @@ struct LifePlayer: Sendable {
         let result =
             isAlone ? await cases.runAlone(plan) : await cases.runShared(plan)
         cases.forget(plan, result?.evidence)
-        // What was broken off looks as if nobody had answered.
+        // The record of a canceled run looks as if the backend had not responded.
         return Task.isCancelled ? nil : result
     }
 }
@@ -69,7 +77,7 @@ extension LifePlayer: StoryReplaying {
         return await withTaskGroup(of: (Int, Played?).self) { group in
             var found: [(Int, Played)] = []
             for (index, script) in scripts.enumerated() {
-                // One after the other where nobody may play beside.
+                // Histories that need the backend exclusively run one after the other.
                 if isAlone {
                     if let played = await play(script, isAlone: true) {
                         found.append((index, played))
@@ -86,7 +94,8 @@ extension LifePlayer: StoryReplaying {
                     ended.append(index)
                 }
             }
-            // Which of them ended the backend shows when each is alone.
+            // Several histories were running when the backend exited. Running each exclusively
+            // shows which of them caused the exit.
             for index in ended.sorted() where !Task.isCancelled {
                 if let played = await play(scripts[index], isAlone: true) {
                     found.append((index, played))
@@ -100,7 +109,7 @@ extension LifePlayer: StoryReplaying {
 
     func replay(_ contract: Contract) async -> CaseResult? {
         let isAlone = CasePlan(contract).subject.needsSolitude
-        // Of what is told, all is kept that its verdict rests on.
+        // The reported result keeps all evidence of its verdict.
         return await played(contract, isAlone: isAlone)
     }
 
@@ -121,6 +130,7 @@ extension CaseResult {
 }
 
 extension LifeScript {
-    /// Whether it touches what other lives share.
+    /// Whether the history has to run exclusively, because it affects state that other histories
+    /// share.
     var needsSolitude: Bool { CasePlan(contract).subject.needsSolitude }
 }

@@ -1,19 +1,25 @@
 internal import Foundation
 
-/// Which ports processes listen on, as Linux tells it under `/proc`; elsewhere nobody can tell.
+/// Finds the ports on which processes listen, by reading `/proc` on Linux.
+///
+/// On other systems, no port is found.
 enum ListeningPorts {
-    /// The kernel's table is read in pieces, and is no snapshot.
+    /// The number of times that the kernel's table of sockets is read.
+    ///
+    /// The kernel returns the table in parts, so that one reading may miss entries.
     private static let readingCount = 3
 
-    /// - Parameter processes: Processes of our own.
-    /// - Returns: Their ports, in order.
+    /// Returns the ports on which the given processes listen.
+    ///
+    /// - Parameter processes: Processes of the current user.
+    /// - Returns: The ports in ascending order.
     static func of(_ processes: [pid_t]) -> [Int] {
         let files = FileManager.default
         var owned: Set<String> = []
         for process in processes {
             let folder = "/proc/\(process)/fd"
             for name in (try? files.contentsOfDirectory(atPath: folder)) ?? [] {
-                // `socket:[12345]`
+                // The link of a socket is `socket:[12345]`.
                 guard
                     let link = try? files.destinationOfSymbolicLink(atPath: "\(folder)/\(name)"),
                     link.hasPrefix("socket:[")
@@ -21,7 +27,7 @@ enum ListeningPorts {
                 owned.insert(String(link.dropFirst(8).dropLast()))
             }
         }
-        // Whoever opens or closes a socket meanwhile makes a reading miss others' lines.
+        // A socket that is opened or closed during a reading can hide the lines of other sockets.
         var found: Set<Int> = []
         for _ in 0..<readingCount {
             for table in ["tcp", "tcp6"] {
@@ -32,8 +38,10 @@ enum ListeningPorts {
         return found.sorted()
     }
 
-    /// All of a file of the kernel's, which hands out whole lines: a piece that is shorter than it might
-    /// be is not the last, as Foundation takes it to be.
+    /// Reads a whole file under `/proc`.
+    ///
+    /// The kernel returns only whole lines, so a short read is not the end of the file, although
+    /// Foundation assumes that.
     private static func whole(_ path: String) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }
@@ -48,8 +56,15 @@ enum ListeningPorts {
         }
     }
 
-    /// The ports of a table of the kernel's (`proc(5)`): the local address is the second column, the
-    /// state the fourth, where `0A` listens, and the socket's number the tenth.
+    /// Returns the listening ports in a table of sockets of the kernel (`proc(5)`).
+    ///
+    /// The local address is in the second column, the state in the fourth (`0A` is listening), and
+    /// the socket number in the tenth.
+    ///
+    /// - Parameters:
+    ///   - table: The text of the table.
+    ///   - sockets: The numbers of the sockets to include.
+    /// - Returns: The ports.
     static func ports(in table: String, _ sockets: Set<String>) -> [Int] {
         table.split(separator: "\n").dropFirst().compactMap { line in
             let columns = line.split(separator: " ")

@@ -1,17 +1,18 @@
-/// The lines of a log that explain a failure: the first error, then the last lines.
+/// Selects the lines of a log that explain a failure: the first error, and the last lines.
 ///
-/// A line is kept whole. A line that is longer than a bound is shortened with a note of what is
-/// missing.
+/// Lines are kept whole. A line of more than 2,000 characters is shortened, with a note of the
+/// number of missing characters.
 enum LogExcerpt {
     /// The longest line that is shown whole, in characters.
     static let lineMax = 2_000
 
-    /// The excerpt of a log.
+    /// Returns an excerpt of a log.
     ///
     /// - Parameters:
-    ///   - text: The log, or its beginning and end with a line of `gap` between them.
-    ///   - lineCountMax: The number of lines of the log in the excerpt.
-    /// - Returns: The lines in their order; a line `…` replaces lines in the middle.
+    ///   - text: The log, or its beginning and its end with a line `…` between them.
+    ///   - lineCountMax: The largest number of lines of the log in the excerpt.
+    /// - Returns: The lines in their order. A line `…` replaces the lines that are left out between
+    ///   the first error and the end.
     static func of(_ text: String, lineCountMax: Int) -> String {
         let lines = text.split(whereSeparator: \.isNewline)
             .filter { !$0.allSatisfy(\.isWhitespace) }
@@ -24,10 +25,10 @@ enum LogExcerpt {
         return ([shortened(lines[error])] + middle + end.map(shortened)).joined(separator: "\n")
     }
 
-    /// Replaces lines that are left out.
+    /// The line that replaces lines that are left out of an excerpt.
     static let gap = "…"
 
-    /// Words that runtimes and frameworks print with an error, in lower case.
+    /// Lowercase words that runtimes and frameworks print with an error.
     private static let errorWords = [
         "error", "exception", "panic", "fatal", "traceback", "uncaught", "eaddrinuse",
         "segmentation fault", "out of memory", "assertion failed", "already in use",
@@ -44,7 +45,7 @@ enum LogExcerpt {
         return line.prefix(lineMax) + "… (\(line.count - lineMax) more characters)"
     }
 
-    /// Whether a log shows that a program found its port in use.
+    /// Returns whether a log reports that the port of a program was already in use.
     static func showsPortInUse(_ text: String) -> Bool {
         let text = text.lowercased()
         return [

@@ -1,7 +1,7 @@
 internal import Conformance
 internal import FakeServers
 
-/// A backend that cases are played before, and which.
+/// One instance of the backend, with the cases that have run against it.
 final class Ground: Sendable {
     let open: any OpenStage
     private let indices = Locked<Set<Int>>([])
@@ -13,10 +13,14 @@ final class Ground: Sendable {
     func note(_ index: Int) { indices.withLock { _ = $0.insert(index) } }
 }
 
-/// The cases that nobody may play beside, for all backends that take from them.
+/// A queue of cases that run exclusively.
+///
+/// All instances of the backend take cases from it.
 final class LoneQueue: Sendable {
-    /// Variants of one contract share their twins, so they are taken together, as long as nobody
-    /// has to wait for them at the end.
+    /// The number of variants of one contract that one instance takes together, because they share
+    /// baseline runs.
+    ///
+    /// Larger groups could keep other instances waiting at the end.
     private static let groupMax = 4
 
     private let groups: Locked<ArraySlice<[Int]>>
@@ -40,10 +44,10 @@ final class LoneQueue: Sendable {
     func giveBack(_ group: [Int]) { groups.withLock { $0 = [group] + $0 } }
 }
 
-/// What has come of the cases of a suite so far.
+/// The results of a suite that are known so far, and the number of finished cases.
 final class Tally: Sendable {
     private struct State {
-        /// Before the list of known failures is looked at.
+        /// The results of all cases, before the list of known failures is applied to them.
         var results: [CaseResult?]
         var doneCount = 0
     }
@@ -69,7 +73,7 @@ final class Tally: Sendable {
 
     func finish(_ index: Int, _ result: CaseResult) {
         let told = knownFailures.applied(to: result)
-        // Within the lock, so that they are told in the order in which they are counted.
+        // The report is made within the lock, so that reports come in the order of their counts.
         state.withLock { state in
             state.results[index] = result
             state.doneCount += 1
@@ -77,14 +81,14 @@ final class Tally: Sendable {
         }
     }
 
-    /// Takes the results at these places, and leaves the others alone.
+    /// Replaces the results of the cases with the given indices.
     func replace(_ results: [CaseResult?], at indices: Set<Int>) {
         state.withLock { state in
             for index in indices { state.results[index] = results[index] }
         }
     }
 
-    /// It is played once more.
+    /// Discards the result of a case that is about to run again.
     func forget(_ index: Int) {
         state.withLock { state in
             guard state.results[index] != nil else { return }
@@ -93,7 +97,8 @@ final class Tally: Sendable {
         }
     }
 
-    /// All results; a case that did not finish was interrupted.
+    /// The results of all cases; a case that did not finish is "not run", with the note
+    /// "interrupted".
     var final: [CaseResult] {
         zip(results, plans).map { result, plan in
             result.map(knownFailures.applied)

@@ -2,14 +2,14 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Observation: users are looked at the way the profile says.
+/// Reads the state of users with the probes (read-only routes and commands) of the profile.
 extension Play {
-    /// Asks every probe about every user and writes the answers into the journal.
+    /// Reads every probe for every user, and records the responses in the journal.
     func probe(_ users: [String]) async {
         for user in users {
             for probe in profile.probes {
                 let id = namespace.id(of: user)
-                // A probe that fails is read again; two failures in a row are what it shows.
+                // A probe that fails is read again. If it fails again, the failure is its result.
                 for mayFail in [true, false] {
                     let seen =
                         switch probe.source {
@@ -29,12 +29,12 @@ extension Play {
         _ id: String
     ) async -> Exchange {
         var values = NamedValues(["id": .string(id)])
-        // Another server than the backend shows it.
+        // A probe with a whole URL is sent to that server instead of the backend.
         let origin = path.isAddress ? Origins.origin(of: path) : ""
         let target = values.fill(target: String(path.dropFirst(origin.count)))
         var request = HTTPMessage.Request("GET", target)
         let client = origin.isEmpty ? backend.client : run.origins.client(origin)
-        // A session may have ended since it was opened, as after a restart; one more is opened then.
+        // A restart, for example, may have ended the session. One new session is then opened.
         var mayRenew = true
         while true {
             var failure: Exchange.Outcome?
@@ -83,7 +83,7 @@ extension Play {
                 within: .seconds(30),
                 in: profile.folder
             )
-            // Printing nothing is the command's way to say that there is no such thing.
+            // A command without output reports that the object does not exist.
             let isEmpty = output.allSatisfy { [0x20, 0x0a, 0x0d, 0x09].contains($0) }
             seen.outcome = .answered(HTTPMessage.Response(isEmpty ? 404 : 200, body: output))
         } catch {

@@ -1,14 +1,17 @@
 internal import Conformance
 
-/// Why a case cannot be run before this backend.
+/// Checks whether a case can run against the backend of a profile.
 struct Obstacle {
     let profile: Profile
-    /// Whether Assay started the backend, so that it can stop it.
+    /// Whether Assay started the backend.
+    ///
+    /// Only then can Assay stop and restart it.
     let isStarted: Bool
 
-    /// The result of a case that cannot be run here; nil when it can.
+    /// Returns the result "not run" for a case that cannot run against this backend; nil for a case
+    /// that can run.
     func result(_ plan: CasePlan) -> CaseResult? {
-        // A device scenario is played before no backend; 'assay app' asks its own cast.
+        // A case for an app on a phone needs no backend. 'assay app' itself checks what can run it.
         if !plan.contract.isDeviceScenario,
             let refusal = Cast.live.refusals(of: plan.contract).first
         {
@@ -36,21 +39,30 @@ struct Obstacle {
         )
     }
 
-    /// Who has an id cannot register under it where every registration gives out a new one.
+    /// Returns the reason to skip a case that registers a user under an ID that an earlier event
+    /// has named.
+    ///
+    /// Such a case cannot run against a backend that chooses all IDs itself. Returns nil if the
+    /// case can run.
     private func unregistrable(_ plan: RunPlan) -> String? {
         guard profile.choosesIDs, profile.endpointTakingIDs == nil else { return nil }
         var named: Set<String> = []
         for step in plan.steps {
             if case .register(let user) = step, named.contains(user) {
-                return "the backend chooses the ids of 'users: create'; somebody whom an event has "
-                    + "named can only register where 'endpoints: register' takes '{{id}}'"
+                return "the case registers a user under the ID that an event has named, but the "
+                    + "backend chooses all IDs ('users: create'); if it also has a route that "
+                    + "takes an ID, set it under 'endpoints: register' with '{{id}}'"
             }
             named.formUnion(step.traits.users)
         }
         return nil
     }
 
-    /// Fields of a state are optional: a case that asks only for such as no probe maps does not run.
+    /// Returns the reason to skip a case that reads only state fields that no probe of the profile
+    /// maps.
+    ///
+    /// A case that reads at least one mapped field can run, because the fields of a state are
+    /// optional.
     private func unmapped(_ contract: Contract) -> String? {
         let wanted =
             contract.expectation.states.flatMap(\.fields).map(\.name).filter { $0 != "exists" }
@@ -59,6 +71,7 @@ struct Obstacle {
         guard !wanted.isEmpty, profile.probes.contains(where: { !$0.readings.isEmpty }),
             !wanted.contains(where: { profile.probe(reading: $0) != nil })
         else { return nil }
-        return "no probe maps '\(wanted[0])'; add it under 'probes: … read:' in assay.yaml"
+        return "no probe maps '\(wanted[0])', which the case reads; add it under 'probes: … read:' "
+            + "in assay.yaml"
     }
 }

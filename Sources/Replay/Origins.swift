@@ -1,15 +1,21 @@
 internal import Conformance
 internal import FakeServers
 
-/// Other servers than the backend that show its state: a side-car, a database's REST.
+/// HTTP clients for servers other than the backend that show its state.
+///
+/// Examples are a sidecar, and the REST API of a database.
 final class Origins: Sendable {
     private let clients = Locked<[String: BackendClient]>([:])
     private let authority: String?
 
-    /// - Parameter authority: Whose certificates are believed beside the system's: a file in PEM.
+    /// Creates a collection without clients.
+    ///
+    /// - Parameter authority: A PEM file with additional CA certificates to trust.
     init(authority: String? = nil) { self.authority = authority }
 
-    /// The client of an origin such as `http://127.0.0.1:5433`; one for each.
+    /// Returns the client for a server address such as `http://127.0.0.1:5433`.
+    ///
+    /// All requests to the same address share one client.
     func client(_ origin: String) -> any Transport {
         clients.withLock { clients in
             if let client = clients[origin] { return client }
@@ -27,7 +33,8 @@ final class Origins: Sendable {
         for client in open { await client.close() }
     }
 
-    /// What stands before the path of an address.
+    /// Returns the part of a URL before its path, such as `http://127.0.0.1:5433`; empty if the URL
+    /// has no scheme.
     static func origin(of address: String) -> String {
         guard let scheme = address.firstRange(of: "://") else { return "" }
         let end = address[scheme.upperBound...].firstIndex { $0 == "/" || $0 == "?" }

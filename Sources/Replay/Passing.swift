@@ -1,21 +1,24 @@
 internal import Conformance
 internal import FakeServers
 
-/// Time that passes in earnest: nothing but the clock ends what is waited for.
+/// The step `wait-for-end`: waits in real time until a purchase has ended.
 extension Play {
-    /// So much later than an end is surely over, whoever counts in whole milliseconds.
+    /// The time added to each wait for the end of a purchase, because some backends count in whole
+    /// milliseconds.
     private static let margin: Duration = .milliseconds(20)
 
     mutating func pass(_ delivery: String) async {
         guard let end = plan.ends(of: delivery).map({ run.base + $0 }) else {
-            trouble = .disturbanceMissed("'\(delivery)' tells of no end")
+            trouble = .disturbanceMissed(
+                "'wait-for-end: \(delivery)' needs a purchase that ends, and this one has no end"
+            )
             return
         }
         let rest = end - run.backendNow
         guard rest > .zero else {
             trouble = .overTooSoon(
-                "'\(delivery)' and what came after it took \(-rest.milliseconds) ms longer than its "
-                    + "period"
+                "the purchase '\(delivery)' had ended \(-rest.milliseconds) ms before the case "
+                    + "reached 'wait-for-end: \(delivery)'"
             )
             return
         }
@@ -25,7 +28,10 @@ extension Play {
 }
 
 extension RunPlan {
-    /// When what that delivery tells of is over: its period, and its grace period where it has one.
+    /// Returns the time at which the purchase in a delivery ends, or its grace period if that ends
+    /// later.
+    ///
+    /// The time is relative to the start time of the contract.
     fileprivate func ends(of delivery: String) -> Duration? {
         for case .event(let spec) in deliveries.filter({ $0.name == delivery }).map(\.subject) {
             return [spec.expires, spec.grace].compactMap { $0 }.max()

@@ -2,22 +2,30 @@ package import Conformance
 package import Exploration
 internal import FakeServers
 
-/// Plays lives of an app on a phone, judges every promise of each by itself, and makes small what
-/// breaks one.
+/// A campaign of `assay explore` against an app on a phone.
+///
+/// It generates random histories of user actions, judges each invariant of the app separately, and
+/// shrinks the failures.
 package struct PhoneCampaign: Sendable {
-    /// Who plays, and how.
+    /// Runs generated histories of an app on phones.
     package final class Player: Sendable {
         fileprivate let stage: DeviceStage
         private let cast: Cast
-        /// Far from the numbers of the lives that are drawn.
+        /// The number of the last rerun of a history.
+        ///
+        /// The numbers of reruns begin far above those of generated histories, so that no number is
+        /// used twice.
         private let lastReplay = Locked(1_000_000_000)
 
+        /// Creates a player for one campaign.
+        ///
         /// - Parameters:
-        ///   - profile: Endpoints, keys and budgets.
-        ///   - cast: Who plays; what it does not play is not drawn.
-        ///   - options: Of the campaign.
-        ///   - clock: By which it is told how long a life took.
-        ///   - perform: Carries a life out.
+        ///   - profile: The endpoints, keys and time budgets of the app.
+        ///   - cast: The executors that can run steps, such as a browser. Histories that they
+        ///     cannot run are not generated.
+        ///   - options: The options of the campaign.
+        ///   - clock: The clock that measures the duration of histories.
+        ///   - perform: Runs the scenario of one history.
         package init(
             profile: Profile,
             cast: Cast,
@@ -43,7 +51,7 @@ package struct PhoneCampaign: Sendable {
 
         func plays(_ contract: Contract) -> Bool { cast.refusals(of: contract).isEmpty }
 
-        /// A page that was stuck once need not be again.
+        /// Runs a history, and runs it a second time if the page was stuck in the first run.
         func play(_ script: PhoneScript, number: Int) async -> DeviceStage.PartResults {
             let first = await playOnce(script, number: number)
             guard first.doubt != nil, first.doubt != .machineBusy, first.results.isEmpty,
@@ -61,7 +69,7 @@ package struct PhoneCampaign: Sendable {
             return await stage.results(of: plan, judgedBy: parts, number: number)
         }
 
-        /// Names a run in which something is played again.
+        /// Returns a number for a rerun of a history that no other run has.
         fileprivate func nextReplay() -> Int {
             lastReplay.withLock { last in
                 last += 1
@@ -76,12 +84,14 @@ package struct PhoneCampaign: Sendable {
     private let clock: any RunClock
     private let report: @Sendable (Campaign.Event) -> Void
 
+    /// Creates a campaign against an app.
+    ///
     /// - Parameters:
-    ///   - player: Who plays.
-    ///   - corpus: Lives to begin with.
-    ///   - options: When it is over, and the like.
-    ///   - clock: By which it is told how long everything took.
-    ///   - report: Is told how it goes on.
+    ///   - player: Runs the histories.
+    ///   - corpus: The saved histories, which run before any generated history.
+    ///   - options: The time limits and other options of the campaign.
+    ///   - clock: The clock that measures the time of the campaign.
+    ///   - report: Receives progress events.
     package init(
         player: Player,
         corpus: [PhoneLife] = [],
@@ -96,7 +106,9 @@ package struct PhoneCampaign: Sendable {
         self.report = report
     }
 
-    /// Goes on until one of its ends is reached; after a cancellation what was earned is returned.
+    /// Runs the campaign until a limit is reached or the task is canceled.
+    ///
+    /// A canceled campaign returns the results that it has.
     package func run() async -> Campaign.Outcome {
         let ledger = CampaignLedger(options, clock, report: report)
         var course = PhoneCourse(player: player, corpus: corpus, ledger: ledger)
@@ -105,10 +117,10 @@ package struct PhoneCampaign: Sendable {
     }
 }
 
-/// The order of a phone's campaign.
+/// The scheduler of a campaign against an app on a phone.
 ///
-/// Only what was drawn decides what is drawn next, so that a seed gives the same lives however fast
-/// the app is.
+/// Each generated history depends only on the histories before it. A seed therefore generates the
+/// same histories, however fast the app is.
 private struct PhoneCourse {
     let player: PhoneCampaign.Player
     var ledger: CampaignLedger
@@ -116,18 +128,20 @@ private struct PhoneCourse {
     private var corpus: ArraySlice<PhoneLife>
     private var runCount = 0
     private var crowd: Crowd
-    /// Lives for which the machine had no time; they have their turn before new ones.
+    /// Histories that were inconclusive because the machine was too busy.
+    ///
+    /// They run again before new histories.
     private var starved: [Turn] = []
 
-    /// Somebody plays who has the machine alone.
+    /// Whether a history is running without other histories, so that it has the whole machine.
     private var hasMachine = false
 
-    /// A life that waits to be played.
+    /// A history that is ready to run, with the number of its earlier attempts.
     private struct Turn: Sendable {
         let script: PhoneScript
         var tries = 0
 
-        /// It has the machine for itself then.
+        /// Whether this is the last attempt of the history, in which no other history runs.
         var isLast: Bool { tries >= 2 }
     }
 
@@ -150,7 +164,7 @@ private struct PhoneCourse {
                     runCount += 1
                     group.addTask { [player, runCount] in
                         let results = await player.play(turn.script, number: runCount)
-                        // What was broken off looks as if nobody had answered.
+                        // The record of a canceled run looks as if the app had not responded.
                         return (turn, Task.isCancelled ? nil : results)
                     }
                 }
@@ -162,7 +176,7 @@ private struct PhoneCourse {
                 ledger.cover(generator.coverage)
             }
         }
-        // The time is over, and the machine never had any for them.
+        // The campaign ended before these histories could run on a machine that was not busy.
         let nothing = DeviceStage.PartResults(results: [], doubt: .machineBusy)
         for turn in starved where !Task.isCancelled {
             ledger.outcome.progress.lives += 1
@@ -172,7 +186,8 @@ private struct PhoneCourse {
         ledger.outcome.coverage = generator.coverage
     }
 
-    /// What is played next beside so many; nil: nothing yet, or nothing more.
+    /// Returns the next history to run while that number of histories is running; nil if none may
+    /// begin now.
     private mutating func next(beside playing: Int) -> Turn? {
         guard playing < crowd.count, !hasMachine, !Task.isCancelled else { return nil }
         if let end = ledger.end, ledger.clock.now >= end { return nil }
@@ -192,14 +207,16 @@ private struct PhoneCourse {
         } else if let drawn = generator.next(where: player.plays) {
             (script, newCount) = (drawn.script, drawn.newCount)
         } else {
-            ledger.outcome.end = "no life is drawn that the app could play"
+            ledger.outcome.end = "no history could be generated whose steps can run in this app"
             return nil
         }
         ledger.drew(.phone(script.life), newCount: newCount)
         return script
     }
 
-    /// Possible still: the rules may have been read more closely since, and this cast may not play all.
+    /// Returns the next saved history that the current rules allow and that the executors can run.
+    ///
+    /// The rules may have changed since the history was saved.
     private mutating func nextOfCorpus() -> PhoneScript? {
         while let life = corpus.popFirst() {
             if let script = PhoneScript(life), player.plays(script.contract) { return script }
@@ -208,7 +225,7 @@ private struct PhoneCourse {
         return nil
     }
 
-    // MARK: What came of it
+    // MARK: Results
 
     private mutating func take(_ turn: Turn, _ played: DeviceStage.PartResults) async {
         let script = turn.script
@@ -230,13 +247,14 @@ private struct PhoneCourse {
             case .failed:
                 ledger.outcome.clauses[clause, default: 0] += 1
                 await examine(script, result)
-            // A promise about what never happened in it: nothing failed, nobody logged in.
+            // The invariant concerns a condition that did not occur in this history, such as a
+            // login.
             case .inconclusive, .notRun: break
             }
         }
     }
 
-    /// A life that told nothing counts against every clause that it would have been asked for.
+    /// Counts a history as inconclusive for every clause that it would have tested.
     private mutating func note(
         _ doubt: FindingCode,
         _ script: PhoneScript,
@@ -266,12 +284,14 @@ private struct PhoneCourse {
     }
 }
 
-/// How many may be played at once: fewer while the machine has no time for so many.
+/// Limits the number of histories that run concurrently: fewer while the machine is too busy.
 struct Crowd: Sendable {
     private let countMax: Int
     private(set) var count: Int
 
-    /// Begins with few: what all need in the beginning none would get.
+    /// Begins with at most four histories.
+    ///
+    /// If many histories started together, each would have too little time.
     init(countMax: Int) {
         self.countMax = countMax
         count = min(countMax, 4)
@@ -324,7 +344,7 @@ extension PhoneCampaign.Player: StoryReplaying {
 }
 
 extension Contract {
-    /// The one thing that it says of an app.
+    /// The single property of an app that the contract checks, such as the name of an invariant.
     fileprivate var promise: String {
         guard let app = expectation.app else { return "" }
         let shown = app.screens.map { "shows \($0.element.rawValue)" }

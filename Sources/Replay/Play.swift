@@ -2,54 +2,59 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// One run of a case while it goes on: what it has come to know, and the order of things.
+/// The state of one run of a case while its steps are executed.
 ///
-/// Each kind of step has a file of its own: `Deliveries`, `HeldCopies`, `Stops`, `Bodies`, `AppCalls`,
-/// `LiveApps`; and so have `Settling` and `Observation`, which come after the steps.
+/// The kinds of steps are in separate files: `Deliveries`, `HeldCopies`, `Stops`, `Bodies`,
+/// `AppCalls`, `LiveApps`. After the steps, `Settling` waits for effects, and `Observation` reads
+/// probes.
 struct Play: Sendable {
-    /// What it shares with other runs.
+    /// The executor, with the resources that all runs of a suite share.
     let run: RunExecutor
     let plan: RunPlan
-    /// Longest wait for an answer, in real time.
+    /// The longest wait for a response of the backend, in real time.
     let within: Duration
-    /// When it began, on the wall and on the runner's clock.
+    /// The time at which the run began, as a date and as a time of the runner's clock.
     private let began: (wall: Instant, clock: Duration)
-    /// The journal's number at which it began.
+    /// The journal's sequence number at which the run began.
     let firstSequence: Int
     var namespace: Namespace
-    /// The contract's time.
+    /// The current time in the contract, which moves on with the delays of the steps.
     var now: Instant
     var bodies: [String: [UInt8]] = [:]
     var attemptCounts: [String: Int] = [:]
     var laneCount = 0
-    /// Deliveries that wait for the step that they are released with.
+    /// Deliveries that are held back until a later step releases them.
     var held: [Held] = []
-    /// Events that have not happened in the model yet, oldest first.
+    /// Future events of the contract that the fake has not applied to its subscribers yet, oldest
+    /// first.
     var upcoming: [(spec: EventSpec, delivery: String)] = []
-    /// Whom a step has named: the backend may know them.
+    /// The users that earlier steps have named.
+    ///
+    /// The backend may know them.
     var named: Set<String> = []
-    /// Events were delivered that a backend which works later may not have come to yet.
+    /// Whether a delivery has been sent and the backend may not have processed it yet.
     var hasUnsettledEvents = false
     var trouble: RunRecord.Trouble?
-    /// What proves that an id is the device's own, by user.
+    /// The proofs, issued by the backend, that a device owns its user ID, by user.
     var proofs: [String: String] = [:]
-    /// Kills the backend at a stated call and starts it again.
+    /// The task that kills and restarts the backend when it makes a certain call; nil if the case
+    /// has no such kill.
     var killer: Task<Bool, Never>?
     var isSerialised = false
-    /// Nothing can be stored until it is healed.
+    /// Whether the backend's database is failing because of an injected fault.
     var isStoreBroken = false
-    /// Tokens that end while the case goes on, with their ends in seconds since 1970, by call.
+    /// The tokens that expire while the case runs, by call; their ends are in seconds since 1970.
     var shownTokens: [String: (token: String, end: Int64)] = [:]
-    /// How many tokens were shown to see which ones the backend takes.
+    /// The number of trial tokens sent to find out how long the backend accepts an expired token.
     var trialCount = 0
-    /// When the steps were over and the outcome was waited for.
+    /// The time when the steps were over and the wait for their effects began; nil while steps run.
     private var waitBegan: Duration?
     var latency: Duration = .milliseconds(5)
-    /// What the contract's templates stand for.
+    /// The values for the templates in the contract, such as `{{user.ada}}`.
     var values: TemplateValues
     var live = LiveApps()
     var missing: RunExecutor.Missing?
-    /// How many deliveries were never answered.
+    /// The number of deliveries to which the backend has not responded at all.
     var unansweredCount = 0
 
     init(_ plan: RunPlan, in name: String, within: Duration, of run: RunExecutor) {
@@ -68,15 +73,18 @@ struct Play: Sendable {
     var profile: Profile { run.profile }
     var clock: any RunClock { run.clock }
 
-    /// So long an answer is waited for: whoever has twice left one without an answer is not waited for
-    /// as long a third time.
+    /// The longest wait for the response to a delivery.
+    ///
+    /// The wait is shorter after two deliveries without a response.
     var answerLimit: Duration {
         unansweredCount < 2 ? within : min(within, max(.seconds(1), within / 10))
     }
 
-    // MARK: The order of things
+    // MARK: The order of a run
 
-    /// Carries out the steps and, when the plan observes, settles and probes.
+    /// Runs all steps of the plan, and returns the record of the run.
+    ///
+    /// If the plan observes effects, the run then waits for effects and reads the probes.
     mutating func perform(
         _ sight: RunRecord.Sight,
         _ verdict: @Sendable (RunRecord) -> RunExecutor.Prospect
@@ -87,7 +95,8 @@ struct Play: Sendable {
                 await settleGiven(sight)
                 hasUnsettledEvents = false
             }
-            // Nobody writes such a contract; one that was made smaller may be.
+            // Only a shrunk contract can hold back deliveries before a step that does not release
+            // them.
             if !held.isEmpty, !step.releases { await release([], beside: []) }
             if case .phone(.app) = step, hasUnsettledEvents { await settleBefore(index, sight) }
             await carryOut(step)
@@ -96,7 +105,7 @@ struct Play: Sendable {
             if trouble != nil || Task.isCancelled { break }
         }
         if !held.isEmpty, trouble == nil { await release([], beside: []) }
-        // It must not stop the backend of whoever comes next.
+        // A kill that is still planned must not stop the backend during the next case.
         killer?.cancel()
         _ = await killer?.value
         if let last = plan.clock?.last, trouble == nil { await keepClock(at: last) }
@@ -110,7 +119,8 @@ struct Play: Sendable {
         if plan.observes { await probe(plan.users) }
         var result = await wait(for: record(settling), sight, verdict: verdict)
         if let watch = plan.watch {
-            // Real time in which something forbidden could happen; the record names how much.
+            // A forbidden effect could occur in this time; the record contains the length of the
+            // time.
             let clock = clock
             await JobPlace.givenAway { await clock.pause(watch) }
             result = record(.window(watch))
@@ -119,7 +129,7 @@ struct Play: Sendable {
         return result
     }
 
-    /// What is known so far.
+    /// Returns the record of the run up to now.
     func record(_ settling: RunRecord.Settling) -> RunRecord {
         let isComplete = world.journal.read { $0.isComplete(since: firstSequence) }
         var record = RunRecord(
@@ -140,7 +150,7 @@ struct Play: Sendable {
         return record
     }
 
-    /// Undoes what the plan did to the world that runs share.
+    /// Undoes the changes of this run to state that other runs share, such as the backend's clock.
     private mutating func tidyUp() async {
         if isStoreBroken { _ = await healStore() }
         if plan.clock != nil { await keepClock(at: .zero) }
@@ -174,7 +184,7 @@ struct Play: Sendable {
             }
         case .provider(let providerPlan):
             world.schedule(providerPlan, namespace: namespace.name)
-            // Fetches of keys name nobody.
+            // Requests for signing keys name no user.
             if providerPlan.provider == .firebase { world.schedule(providerPlan, namespace: "") }
         case .call(let calls):
             for call in calls where call.route == .protected {
@@ -188,7 +198,9 @@ struct Play: Sendable {
         case .phone(let step): await carryOut(step)
         case .killAtCall:
             if await killer?.joined() != true, !Task.isCancelled {
-                trouble = .disturbanceMissed("the backend did not make that call")
+                trouble = .disturbanceMissed(
+                    "the backend did not make the call at which the case kills it"
+                )
             }
             killer = nil
         case .deliver(let delivery): await deliver(delivery)
@@ -200,7 +212,7 @@ struct Play: Sendable {
         }
     }
 
-    /// Backends that look a session up find its user.
+    /// Creates the user in the fake of Firebase, for backends that look up the user of a session.
     func seed(_ user: String) { seed(uid: namespace.id(of: user)) }
 
     func seed(uid: String) {
@@ -223,16 +235,17 @@ struct Play: Sendable {
 
     // MARK: Shared by its steps
 
-    /// Tells the fakes which ids are its own.
+    /// Registers the user IDs of this run with the fakes, so that they assign calls to its
+    /// namespace.
     func introduce() {
         let ids = plan.users.flatMap { [namespace.id(of: $0), namespace.anonymousID(of: $0)] }
         world.open(namespace.name, ids: ids, at: now)
     }
 
-    /// What the plan's events say, REST says when they have happened: the model sees each body as it
-    /// is sent.
+    /// Collects the plan's events in order of time, for the fake that stores subscribers.
     ///
-    /// The bodies are written then: a backend may choose the ids of the people whom they name.
+    /// Its REST API returns the state that an event causes once the event has happened. Each body
+    /// is created only at that time, because a backend may choose the IDs of the users in it.
     mutating func expectEvents() {
         for delivery in plan.deliveries {
             guard case .event(let spec) = delivery.subject else { continue }

@@ -2,15 +2,18 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Reasons for which no case could say anything of the backend, found before the first one.
+/// Finds reasons why no case could judge the backend, before the first case runs.
 ///
-/// All of it is read from two users and a plain purchase of each, which calibration makes anyway.
+/// The evidence is one plain purchase for each of two users. The calibration before the first case
+/// makes these purchases anyway.
 struct Preflight {
     let executor: RunExecutor
-    /// The namespaces of calibration.
+    /// The namespaces of the two purchases.
     let names: [String]
 
-    /// One line for each reason, with what to do about it; empty where nothing is in the way.
+    /// Returns one line for each reason why no case could judge the backend, with its remedy.
+    ///
+    /// Empty if cases can run.
     func obstacles() async -> [String] {
         await completeCalibration()
         let exchanges = names.flatMap(exchanges)
@@ -18,7 +21,10 @@ struct Preflight {
             + keys(exchanges)
     }
 
-    /// Where the first purchase went nowhere there was no second one; one alone is no evidence.
+    /// Makes the second plain purchase if it was skipped because the first one had no visible
+    /// effect.
+    ///
+    /// A single purchase is not enough evidence.
     private func completeCalibration() async {
         for name in names where exchanges(of: name).isEmpty {
             _ = await Sentinel(run: executor).see(name, wait: .zero, Calibration.blind)
@@ -29,14 +35,14 @@ struct Preflight {
         executor.world.journal.read { $0.exchanges(in: name) }
     }
 
-    /// A route that users are to be created by, and that nobody serves.
+    /// Returns a message if the route that creates users does not exist; nil if it exists.
     private func registration(_ exchanges: [Exchange]) -> String? {
         let calls = exchanges.filter {
             if case .registration = $0.purpose { true } else { false }
         }
         guard let (call, answer) = Self.refusal(of: calls, RouteAnswer.unserved) else { return nil }
-        return "\(call.request.method) \(call.request.target) answers \(answer), so no user can be "
-            + "created; say under 'users: create' in assay.yaml how one comes to exist"
+        return "\(call.request.method) \(call.request.target) returns \(answer), so no user can be "
+            + "created; define under 'users: create' in assay.yaml how a user is created"
     }
 
     private func webhook(_ exchanges: [Exchange]) async -> String? {
@@ -44,32 +50,34 @@ struct Preflight {
         let place = "\(executor.webhookMethod) \(executor.sender.path)"
         if let (_, answer) = Self.refusal(of: purchases, RouteAnswer.unserved) {
             let found = await Examination.servedPath(executor, names[0] + "-t")
-            return "\(place) answers \(answer); "
-                + (found.map { "POST \($0) answers events: write" } ?? "name the route of events:")
+            return "\(place) returns \(answer); "
+                + (found.map { "POST \($0) responds to events: write" } ?? "set its path:")
                 + " 'endpoints: {revenuecat-webhook: POST \(found ?? "/…")}' in assay.yaml"
         }
         if let (_, answer) = Self.refusal(of: purchases, RouteAnswer.refused) {
             let isGiven = executor.sender.authorization != nil
-            return "\(place) answers \(answer) to a purchase "
+            return "\(place) returns \(answer) for a purchase "
                 + (isGiven ? "with the profile's own Authorization value" : "without Authorization")
-                + "; give the backend and the profile one 'revenuecat-authorization' (a started "
-                + "backend gets it as REVENUECAT_WEBHOOK_AUTH)"
+                + "; set the same value in the backend and under 'secrets: revenuecat-authorization' "
+                + "in the profile (a backend started by Assay gets it as REVENUECAT_WEBHOOK_AUTH)"
         }
         return nil
     }
 
-    /// Fakes that took no call of the backend for what it presents.
+    /// Returns a message for each fake that rejected the API key in every call of the backend.
     private func keys(_ exchanges: [Exchange]) -> [String] {
         let calls = Dictionary(grouping: exchanges.filter { $0.from == .backend }, by: \.to)
         return calls.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { party, calls in
             guard let (_, answer) = Self.refusal(of: calls, RouteAnswer.refused) else { return nil }
             return
-                "the fake \(party) answers \(answer) to every call of the backend: its key is not "
-                + "the profile's; give both the same under 'secrets' in assay.yaml"
+                "the fake \(party) returns \(answer) for every call of the backend, because the "
+                + "calls do not contain the API key of the profile; set the same key in the backend "
+                + "and under 'secrets' in assay.yaml"
         }
     }
 
-    /// The first of these and its answer, when all of them were answered by one of these statuses.
+    /// Returns the first exchange and its response if every exchange got one of the given statuses;
+    /// nil otherwise.
     private static func refusal(
         of exchanges: [Exchange],
         _ statuses: Set<Int>
@@ -81,10 +89,10 @@ struct Preflight {
     }
 }
 
-/// What an answer says of the route rather than of the request.
+/// HTTP statuses that show a problem with the route or the caller instead of the request.
 enum RouteAnswer {
-    /// Nobody serves it.
+    /// Statuses of a route that does not exist.
     static let unserved: Set<Int> = [404, 405, 501]
-    /// Whoever asks is not known.
+    /// Statuses for a caller that is not authorized.
     static let refused: Set<Int> = [401, 403]
 }

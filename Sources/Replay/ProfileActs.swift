@@ -1,14 +1,19 @@
 internal import Conformance
 internal import FakeServers
 
-/// What the profile says how to do to the backend itself: a request, or a command.
+/// Carries out operations on the backend that the profile defines, each with a request or a
+/// command.
+///
+/// Examples are setting its clock and breaking its database.
 extension Play {
     private static let limit: Duration = .seconds(30)
 
-    /// Does it; the text says why it did not take place.
+    /// Carries out an operation.
     ///
-    /// What was begun is carried out though the run is interrupted: a store that stays broken or a
-    /// clock that stays ahead is left behind in a backend that goes on.
+    /// Returns the reason if it failed; nil on success.
+    ///
+    /// An operation that has begun is completed even if the run is interrupted. Otherwise, a
+    /// backend that keeps running could keep a broken database or a clock that is ahead.
     func problem(
         of act: Profile.UserCreation,
         _ values: NamedValues,
@@ -23,7 +28,7 @@ extension Play {
         _ name: String
     ) async -> String? {
         switch act {
-        case .register: return "it says nothing"
+        case .register: return "the profile does not define it"
         case .command(let words, _):
             do {
                 let filled = try words.map { try values.filled($0) }
@@ -46,8 +51,11 @@ extension Play {
             let sequence = world.journal.begin(exchange(.assay, .appCall(name), request))
             let outcome = await backend.client.send(request, within: Self.limit)
             world.journal.complete(sequence, outcome)
-            guard case .answered(let response) = outcome else { return "no answer" }
-            return (200..<300).contains(response.status) ? nil : "answered \(response.status)"
+            guard case .answered(let response) = outcome else {
+                return "the request got no response"
+            }
+            return (200..<300).contains(response.status)
+                ? nil : "the request returned \(response.status)"
         }
     }
 }

@@ -11,19 +11,19 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Everything a run needs, opened together: the fakes on their ports and the backend.
+/// The servers and processes of one run: the fakes on their ports, and the backend.
 package final class ReplaySession: Sendable {
-    /// Something could not be opened before the first case.
+    /// The error of a session (the fakes and the backend) that could not be opened.
     package struct OpenError: Error, Sendable, CustomStringConvertible {
         package enum Kind: Sendable {
             case configuration, unreachable
-            /// A fault of Assay or of this machine.
+            /// Assay or this machine is at fault, not the backend or its profile.
             case ours
         }
 
         package let kind: Kind
         package let description: String
-        /// Whether the backend that was started has ended by itself.
+        /// Whether the backend process that Assay started has exited by itself.
         package let hasEnded: Bool
 
         package init(kind: Kind, description: String, hasEnded: Bool = false) {
@@ -33,11 +33,11 @@ package final class ReplaySession: Sendable {
         }
     }
 
-    /// Where a fake listens; port 0 picks a free one.
+    /// The address on which a fake listens; port 0 picks a free port.
     package struct Address: Hashable, Sendable {
         package let host: String
         package let port: Int
-        /// The host by which it is told; nil: the one that it listens on.
+        /// The host that the backend gets in the URL of the fake; nil to use `host`.
         package let told: String?
 
         package init(host: String, port: Int, told: String? = nil) {
@@ -45,7 +45,10 @@ package final class ReplaySession: Sendable {
         }
     }
 
-    /// The fixed addresses for a backend that is already running (architecture, section 7).
+    /// The addresses of the fakes for a backend that is already running: the default port of each
+    /// provider.
+    ///
+    /// Such a backend cannot be given other addresses at its start.
     package static let fixedAddresses = Dictionary(
         uniqueKeysWithValues: Services.providers.map {
             ($0.party, Address(host: "127.0.0.1", port: $0.defaultPort))
@@ -56,23 +59,29 @@ package final class ReplaySession: Sendable {
     package let servers: [FakeServer]
     package let backend: BackendUnderTest
     package let executor: RunExecutor
-    /// What the backend's calls to the services' own names go through; nil where that is not asked.
+    /// The proxy that sends the backend's calls to real hosts to the fakes; nil without
+    /// interception.
     package let interception: Interception?
 
+    /// Opens the fakes, and opens or starts the backend.
+    ///
     /// - Parameters:
-    ///   - profile: How to reach and start the backend; `start` is carried out when it is there.
-    ///   - addresses: Where the fakes listen; those not named get a free port.
+    ///   - profile: The profile of the backend. If it has a `start` command, Assay starts the
+    ///     backend with it.
+    ///   - addresses: The addresses of the fakes; a fake without an address gets a free port.
     ///   - folder: A folder for the backend's data and its output.
-    ///   - base: The moment that contracts' relative times count from.
-    ///   - journalBytesMax: The bound of the journal, in bytes.
-    ///   - seed: What the fakes' ids are drawn from.
-    ///   - others: Fakes to open beside those that a backend calls.
-    ///   - appDefects: How the app with accounts deviates from a correct one.
-    ///   - clientDefects: How the app on the Despia runtime does.
-    ///   - other: The session that it is one more backend for.
-    ///   - onRefusal: Told of what an intercepted backend is not let do, once for each kind.
-    ///   - onWaiting: Told every few seconds while the backend is not ready.
-    /// - Throws: When a port is taken, a template is wrong, or the backend does not get ready.
+    ///   - base: The time that relative times in contracts count from.
+    ///   - journalBytesMax: The size limit of the journal, in bytes.
+    ///   - seed: The seed for the IDs that the fakes generate.
+    ///   - others: Fakes to open in addition to those that the profile requires.
+    ///   - appDefects: The deliberate defects of Assay's app with accounts.
+    ///   - clientDefects: The deliberate defects of Assay's app in the Despia runtime.
+    ///   - other: The session of the first instance of the backend, if this session is for an
+    ///     additional instance.
+    ///   - onRefusal: Receives the first refused call of each kind, if calls are intercepted.
+    ///   - onWaiting: Receives a report every few seconds while the backend is not ready.
+    /// - Throws: `OpenError` when a port is taken, a template is wrong, or the backend does not
+    ///   become ready.
     package init(
         profile: Profile,
         addresses: [Exchange.Party: Address],
@@ -204,11 +213,11 @@ package final class ReplaySession: Sendable {
             try await backend.start()
         } catch {
             await close()
-            // What it was not let do is often why.
+            // A call that the proxy refused is often the reason for a failed start.
             let refused = interception?.refusals.lines ?? []
             throw OpenError(
                 kind: .unreachable,
-                // The backend's own lines are in it.
+                // The description contains output of the backend, in which secrets may occur.
                 description: ([error.description] + refused).joined(separator: "\n")
                     .redacted(SecretDeclaration(profile)).value,
                 hasEnded: error.hasEnded
@@ -216,7 +225,7 @@ package final class ReplaySession: Sendable {
         }
     }
 
-    /// The port of a URL on this machine; nil for another host.
+    /// Returns the port in a URL of this machine; nil if the URL has another host or no port.
     static func loopbackPort(of url: String) -> UInt16? {
         guard let parts = URLComponents(string: url), let port = parts.port,
             ["127.0.0.1", "localhost", "[::1]", "::1"].contains(parts.host ?? "")
@@ -232,7 +241,7 @@ package final class ReplaySession: Sendable {
         for server in servers { await server.stop() }
     }
 
-    /// The intercepting proxy of a profile that asks for one.
+    /// Opens the intercepting proxy if the profile turns interception on; otherwise returns nil.
     private static func interception(
         _ profile: Profile,
         _ servers: [FakeServer],
@@ -252,13 +261,15 @@ package final class ReplaySession: Sendable {
         )
     }
 
-    /// Kills what was started, at once; for the second Ctrl-C.
+    /// Kills the backend that Assay started, without waiting for its end.
+    ///
+    /// The second Ctrl-C has this effect.
     package func abandon() {
         backend.process?.killNow()
         backend.process?.sweep()
     }
 
-    /// What `{{…}}` stands for in a profile.
+    /// Returns the values for the `{{…}}` templates in a profile, such as `{{port}}`.
     private static func values(
         _ profile: Profile,
         servers: [FakeServer],
@@ -275,7 +286,7 @@ package final class ReplaySession: Sendable {
         return values
     }
 
-    /// What callers of the fakes have to show, by the profile.
+    /// Returns, for each fake, the API key that the profile requires from its callers.
     private static func keys(_ profile: Profile) -> [Exchange.Party: Secret] {
         var keys: [Exchange.Party: Secret] = [:]
         for provider in Services.providers {
@@ -284,14 +295,15 @@ package final class ReplaySession: Sendable {
         return keys
     }
 
-    /// Whether the fakes sign the tokens that a backend is shown, as in production.
+    /// Returns whether the ID tokens for this backend are signed, as in production.
     private static func signsTokens(_ profile: Profile) -> Bool {
-        // Under its own name no service hands out tokens that nobody signed.
+        // Under the real host of a service, only signed tokens are issued.
         let isMet = profile.usesFirebase || profile.start?.isIntercepted == true
         return isMet && !profile.unsupported.contains(.signedTokens)
     }
 
-    /// Names of variables that a backend is given even when its profile names none.
+    /// Returns the names of the environment variables that every backend gets, even if its profile
+    /// lists none.
     static func standardNames(_ profile: Profile) -> Set<String> {
         let addresses = Services.providers.map { ($0.party, "http://127.0.0.1:0") }
         let setup = BackendSetup(
@@ -303,7 +315,7 @@ package final class ReplaySession: Sendable {
         return Set(standardEnvironment(["port": "0", "data": ""], setup).keys)
     }
 
-    /// The usual names, offered even when a profile names none.
+    /// Returns the environment variables that every backend gets, even if its profile lists none.
     private static func standardEnvironment(
         _ values: [String: String],
         _ setup: BackendSetup
@@ -317,11 +329,12 @@ package final class ReplaySession: Sendable {
         return environment
     }
 
-    /// Below what systems hand out by themselves: a port from there may be somebody's again before
-    /// the backend has taken it.
+    /// A range of ports below the ports that systems assign automatically.
+    ///
+    /// Another program could get an automatically assigned port before the backend takes it.
     private static let usualPorts: Range<UInt16> = 15_000..<32_000
 
-    /// A port that was free a moment ago.
+    /// Returns a port that is free at the moment.
     private static func freePort() -> Int {
         for _ in 0..<100 {
             if let port = bound(to: .random(in: usualPorts)) { return port }
@@ -329,7 +342,7 @@ package final class ReplaySession: Sendable {
         return bound(to: 0) ?? 0
     }
 
-    /// The port, when it could be taken; 0 stands for any.
+    /// Returns the number of the port if no other program uses it; port 0 selects any free port.
     private static func bound(to port: UInt16) -> Int? {
         #if canImport(Glibc)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -1,36 +1,45 @@
 package import Conformance
 internal import Foundation
 
-/// Time as the runner knows it: real outside, virtual in a simulation.
+/// A clock that measures time for all runs: a real one in production, a virtual one in simulations.
 ///
-/// Nothing else in this module asks what time it is, waits, or starts a task of its own, so that a
-/// seed can decide what happens when.
+/// Nothing else in this module reads the time, waits, or starts an unstructured task. The seed of a
+/// simulation can therefore decide the order of all events.
 package protocol RunClock: Sendable {
-    /// Time since a moment that all who ask this clock share; it never goes back.
+    /// The time since a fixed start.
+    ///
+    /// The start is the same for all users of this clock, and the time never goes back.
     var now: Duration { get }
-    /// What a clock on the wall shows, for tokens, signatures and dates.
+    /// The current date and time, for example for tokens and signatures.
     var wall: Instant { get }
-    /// Where tasks run that outlive their maker's scope; nil is wherever tasks run.
+    /// The executor for tasks that outlive the scope that starts them; nil for the default
+    /// executor.
     var executor: (any TaskExecutor)? { get }
 
-    /// Returns at that moment or later; how much later says how busy the machine is.
+    /// Waits until the clock has reached the deadline.
     ///
-    /// - Throws: When the task is cancelled.
+    /// The wait may take longer than planned. A large delay shows that the machine is busy.
+    ///
+    /// - Throws: `CancellationError` when the task is canceled.
     func sleep(until deadline: Duration) async throws(CancellationError)
 }
 
 extension RunClock {
-    /// - Throws: When the task is cancelled.
+    /// Waits for the given time, and throws when the task is canceled.
+    ///
+    /// - Throws: `CancellationError` when the task is canceled.
     package func sleep(for time: Duration) async throws(CancellationError) {
         try await sleep(until: now + time)
     }
 
-    /// Lets time pass; a cancellation ends it early, and whoever loops looks for that.
+    /// Waits for the given time, or until the task is canceled.
+    ///
+    /// A cancellation throws no error here, so a loop has to check for it.
     package func pause(_ time: Duration) async {
         try? await sleep(for: time)
     }
 
-    /// Starts a task that outlives the scope of its maker.
+    /// Starts a task that outlives the scope that starts it.
     package func task<Value: Sendable>(
         _ work: @escaping @Sendable () async -> Value
     ) -> Task<Value, Never> {
@@ -39,7 +48,9 @@ extension RunClock {
 }
 
 extension Task where Failure == Never {
-    /// Its value; a cancellation of whoever waits for it reaches it too.
+    /// Returns the value of this task.
+    ///
+    /// If the task that waits for the value is canceled, this task is canceled too.
     func joined() async -> Success {
         await withTaskCancellationHandler {
             await value
@@ -49,7 +60,9 @@ extension Task where Failure == Never {
     }
 }
 
-/// The time of this machine, which passes while the machine sleeps too.
+/// The clock of this machine.
+///
+/// Its time also passes while the machine sleeps.
 package struct RealClock: RunClock {
     private static let origin = ContinuousClock.now
 

@@ -3,9 +3,10 @@ package import FakeServers
 package import Phone
 internal import Providers
 
-/// Carries out runs, each in a namespace of its own, and brings back what was seen.
+/// Executes the runs of cases, each in a separate namespace of the fakes, and returns their
+/// records.
 ///
-/// This is what all runs of a suite share; what is one run's own is its `Play`.
+/// All runs of a suite share the executor. The state of a single run is in `Play`.
 package final class RunExecutor: Sendable {
     package let backend: BackendUnderTest
     package let world: FakeWorld
@@ -15,32 +16,39 @@ package final class RunExecutor: Sendable {
     let sender: WebhookSender
     let webhookMethod: String
     let purchaselySender: PurchaselySender
-    /// A key that nobody publishes, for forged tokens; made when it is first needed.
+    /// The signing key for forged tokens, which no service publishes; created when it is first
+    /// needed.
     private let stranger = Locked<SigningKey?>(nil)
-    /// Whether the backend was seen to show anything only after its answer, by any sentinel: a queue
-    /// that was empty when the first ones looked is longer when many play.
+    /// Whether a purchase of a sentinel (an uninvolved user) ever showed its effect only after the
+    /// response.
+    ///
+    /// Such a backend has a queue. It was empty for the first purchases, but becomes longer when
+    /// many cases run.
     private let hasWorkedLater = Locked(false)
     private let dates: Locked<Dates>
-    /// What has been waited for to the end.
+    /// The full waits in which a missing effect did not come; later waits for the same effect are
+    /// shorter.
     let shared: SharedPatience
-    /// What the profile's login has handed out.
+    /// The session token from the login that the profile defines; nil until it is needed.
     let session = Locked<String?>(nil)
     let origins: Origins
-    /// How the app with accounts deviates from a correct one.
+    /// The deliberate defects of Assay's app with accounts, which test Assay itself.
     let appDefects: Set<AccountApp.Defect>
-    /// How the app on the Despia runtime does.
+    /// The deliberate defects of Assay's app in the Despia runtime, which test Assay itself.
     let clientDefects: Set<ClientDefect>
 
+    /// Creates the executor for one instance of the backend.
+    ///
     /// - Parameters:
-    ///   - backend: Whom the runs are about.
-    ///   - world: The fakes that it calls.
-    ///   - profile: How it is reached and seen.
-    ///   - base: The moment that relative times count from.
-    ///   - clock: By which is waited.
-    ///   - appDefects: How the app with accounts deviates.
-    ///   - clientDefects: How the app on the Despia runtime does.
-    ///   - other: Whose backend is another process of the same program: what that one was waited
-    ///     for in vain, and the time that this machine took, count for both.
+    ///   - backend: The backend under test.
+    ///   - world: The fakes that the backend calls.
+    ///   - profile: The endpoints and probes of the backend.
+    ///   - base: The time that relative times in contracts count from.
+    ///   - clock: The clock that measures waits.
+    ///   - appDefects: The deliberate defects of Assay's app with accounts.
+    ///   - clientDefects: The deliberate defects of Assay's app in the Despia runtime.
+    ///   - other: The executor for another instance of the same backend. Both executors share the
+    ///     knowledge about effects that do not come, and about time in which the machine was busy.
     package init(
         backend: BackendUnderTest,
         world: FakeWorld,
@@ -76,13 +84,13 @@ package final class RunExecutor: Sendable {
         )
     }
 
-    /// Makes the keys that tokens are signed with.
+    /// Creates the keys that sign tokens, before the first case.
     ///
-    /// It is half a second of work of ours and more; without it the first case that needs a key pays
-    /// for it, and takes it for a machine that has no time.
+    /// This takes half a second or more. Otherwise, that time would count as time lost on a busy
+    /// machine in the first case that needs a key.
     func prepareKeys() { _ = forge }
 
-    /// Writes tokens as Firebase would right now.
+    /// A creator of ID tokens with the current signing keys of the fake of Firebase.
     var forge: TokenForge {
         let keys = world.edit("") { services, now in services.firebase.signers(at: now) }
         let stranger = stranger.withLock { key in
@@ -102,11 +110,13 @@ package final class RunExecutor: Sendable {
 
     private struct Dates {
         var base: Instant
-        /// The offset of the date when `base` was right.
+        /// The difference between date and clock at the time when `base` was set.
         var offset: Duration
     }
 
-    /// A smaller change of the date is one that a time service makes little by little.
+    /// The smallest change of the machine's date that moves the base time.
+    ///
+    /// Smaller changes are corrections by a time service.
     private static let dateChangeMin: Duration = .seconds(2)
 
     private static func dateOffset(_ clock: any RunClock) -> Duration {
@@ -115,21 +125,23 @@ package final class RunExecutor: Sendable {
 
     /// The time that relative times in contracts count from.
     ///
-    /// It is the same for every run of a suite, so that a case and its baseline have equal dates, until
-    /// the date of this machine is changed: see `followDate`.
+    /// All runs of a suite have the same base, so that a case and its baseline have equal dates. If
+    /// the date of this machine is changed, `followDate` moves the base.
     var base: Instant { dates.withLock { $0.base } }
 
-    /// The distance from the clock that never jumps to the date of this machine.
+    /// The difference between the date of this machine and the clock of the runner, which never
+    /// jumps.
     var dateOffset: Duration { Self.dateOffset(clock) }
 
-    /// Moves `base` along with the date of this machine when the date was changed.
+    /// Moves the base time by the same amount if the date of this machine was changed.
     ///
-    /// - Returns: Whether `base` moved, so that earlier runs have other dates.
+    /// - Returns: Whether the base time moved, so that the dates of earlier runs are no longer
+    ///   comparable.
     func followDate() -> Bool {
         let offset = dateOffset
         return dates.withLock { dates in
             guard Self.isChange(from: dates.offset, to: offset) else { return false }
-            // A whole second, as `base` is one.
+            // The change is a whole number of seconds, because `base` is a whole second.
             let change = Duration.seconds((offset - dates.offset).milliseconds / 1000)
             dates.base = dates.base + change
             dates.offset += change
@@ -137,7 +149,7 @@ package final class RunExecutor: Sendable {
         }
     }
 
-    /// Returns whether the date of this machine was changed since it had that offset.
+    /// Returns whether the date of this machine was changed since `dateOffset` had the given value.
     func isDateChanged(since offset: Duration) -> Bool {
         Self.isChange(from: offset, to: dateOffset)
     }
@@ -146,28 +158,31 @@ package final class RunExecutor: Sendable {
         max(new - old, old - new) >= dateChangeMin
     }
 
-    /// How far the backend's clock has been set ahead of this machine's, and in which of its lives.
+    /// The time by which the backend's clock is ahead of the clock of this machine.
+    ///
+    /// The second value is the number of the backend process whose clock was set.
     let clockSetting = Locked<(ahead: Duration, life: Int)>((.zero, 0))
 
     var clockAhead: Duration { clockSetting.withLock { $0.ahead } }
 
-    /// What the backend's clock shows: senders sign by it, and tokens are issued by it.
+    /// The current time of the backend's clock, used in signatures of webhooks and in tokens.
     var backendNow: Instant { world.now + clockAhead }
 
-    /// A limit that counts only time which this process had.
+    /// Returns a time limit that does not count time in which the machine was too busy.
     func patience(_ limit: Duration) -> Patience { Patience(limit, heartbeat, clock) }
 
-    /// How long stragglers are waited for once a later event has taken effect.
+    /// Returns the longest wait for late effects if a later event has already taken effect.
     func shortPatience(_ latency: Duration) -> Duration {
         min(profile.patience, max(.seconds(1), latency * 20))
     }
 
-    // MARK: What was learnt since
+    // MARK: Knowledge since calibration
 
-    /// A sentinel saw that what comes of an event comes after its answer.
+    /// Records that the effects of an event came only after the response to it.
     func noteLateWork() { hasWorkedLater.withLock { $0 = true } }
 
-    /// How the backend is seen, with what has been learnt since calibration.
+    /// Returns the results of the calibration before the first case, updated with later
+    /// observations.
     func informed(_ sight: RunRecord.Sight) -> RunRecord.Sight {
         var sight = sight
         if hasWorkedLater.withLock({ $0 }) { sight.worksLater = true }
@@ -176,21 +191,34 @@ package final class RunExecutor: Sendable {
 
     // MARK: A run
 
-    /// Whether waiting longer could change the verdict.
+    /// The possible effect of a longer wait on a verdict: `settled` means none, `mayImprove` that
+    /// it could change.
     enum Prospect: Hashable, Sendable {
         case settled, mayImprove
     }
 
-    /// What is missing in a record of a case; others that lack the same wait shorter.
+    /// Identifies the effects that are missing in the record of a case.
+    ///
+    /// Later cases that lack the same effects wait for a shorter time.
     struct Missing: Sendable {
         let caseID: String
         let cause: @Sendable (RunRecord) -> SharedPatience.Cause
     }
 
-    /// Runs the plan and, when it observes, settles and probes.
+    /// Runs the steps of a plan, and returns the record of the run.
     ///
-    /// `missing` names what is waited for, where the waiting is shared; `verdict` judges what is known so
-    /// far; settling goes on while waiting could still help.
+    /// If the plan observes effects, the run also waits for effects and reads the probes.
+    ///
+    /// - Parameters:
+    ///   - plan: The steps.
+    ///   - name: The namespace of the run.
+    ///   - sight: The effects and the state of the backend that can be observed.
+    ///   - within: The longest wait for a response.
+    ///   - missing: Identifies the missing effects; nil if the run does not share its waits with
+    ///     other cases.
+    ///   - verdict: Judges the current record. The wait goes on while a longer wait could change
+    ///     the verdict.
+    /// - Returns: The record of the run.
     func run(
         _ plan: RunPlan,
         in name: String,
@@ -206,7 +234,7 @@ package final class RunExecutor: Sendable {
         return await play.perform(sight, verdict)
     }
 
-    /// A run of that plan before its first step.
+    /// Returns a prepared run of a plan, before its first step.
     func open(_ plan: RunPlan, _ name: String, within: Duration) -> Play {
         let timed = plan.timed(from: world.now - base)
         var play = Play(timed, in: name, within: within, of: self)
@@ -215,7 +243,7 @@ package final class RunExecutor: Sendable {
         return play
     }
 
-    /// A run that has not begun, and has no plan.
+    /// Returns a prepared run that has no steps, for single requests about the user `ada`.
     func blank(_ name: String) -> Play {
         let plan = RunPlan(steps: [], users: ["ada"], observes: false)
         let play = Play(plan, in: name, within: .seconds(60), of: self)
@@ -223,19 +251,22 @@ package final class RunExecutor: Sendable {
         return play
     }
 
-    /// What stands in the journal of a run.
+    /// Returns the exchanges (requests with their responses) of a run, from the journal.
     func exchanges(of plan: RunPlan, _ name: String, from first: Int) -> [Exchange] {
         var exchanges = world.journal.read { $0.exchanges(in: name, from: first) }
         if plan.needsSolitude {
-            // Fetches of keys name nobody; while nobody else runs, they are this run's.
+            // Requests for signing keys name no user. They belong to this run, because no other
+            // case runs meanwhile.
             exchanges += world.journal.read { $0.exchanges(in: "", from: first, by: .backend) }
             exchanges.sort { $0.sequence < $1.sequence }
         }
         return exchanges.map(Services.understood)
     }
 
-    /// The record with what has happened since, and with a new look at its users if that is asked
-    /// for; a run that saw nothing stays as it is.
+    /// Returns an earlier record with all exchanges that the journal contains by now.
+    ///
+    /// If `probes` is true, the probes are read again first. A record without exchanges is returned
+    /// unchanged.
     func lookAgain(_ record: RunRecord, probes: Bool) async -> RunRecord {
         guard let first = record.exchanges.first?.sequence, record.trouble == nil else {
             return record

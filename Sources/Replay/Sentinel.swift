@@ -2,18 +2,29 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// A harmless purchase of somebody who plays no part, to see what it leads to and how fast.
+/// Sends a purchase for a user in a separate namespace, which no case uses, and measures its
+/// effects.
+///
+/// The sentinel shows which effects a purchase has and how fast they come. It also shows that the
+/// backend has processed everything that was sent before.
 struct Sentinel {
     let run: RunExecutor
 
     private static let user = "sentinel"
-    /// An id that nobody has.
+    /// The name of a user that is never registered, so that the probes show their response about an
+    /// unknown user.
     private static let nobody = "nobody"
 
     private var world: FakeWorld { run.world }
 
-    /// Registers somebody, delivers a purchase and waits for what it leads to; nil when nothing of
-    /// what is expected was seen in time.
+    /// Registers a user, delivers a purchase of that user, and waits for its effects.
+    ///
+    /// - Parameters:
+    ///   - name: The namespace of the user.
+    ///   - wait: The longest wait for the effects.
+    ///   - expected: The kinds of effects to wait for.
+    /// - Returns: The observed effects and their delay; nil when none of the expected effects came
+    ///   in time.
     func see(
         _ name: String,
         wait: Duration,
@@ -45,7 +56,8 @@ struct Sentinel {
             if sight.worksLater == nil {
                 let isLate = expected.seesState ? !sight.seesState : !sight.seesEffects
                 sight.worksLater = isLate
-                // Whoever only pushes does so after the answer, as everybody may.
+                // A backend that has no state to observe may send its pushes after the response, as
+                // any backend may.
                 if isLate, expected.seesState { run.noteLateWork() }
             }
             let isComplete =
@@ -59,7 +71,7 @@ struct Sentinel {
         }
     }
 
-    /// The places that the probes' answers had, before the purchase and after it.
+    /// Returns the JSON paths in the responses of each probe, before and after the purchase.
     private func places(_ play: Play) -> [String: [JSONPointer]] {
         var places = Dictionary(
             uniqueKeysWithValues: Set(run.profile.probes.map(\.name)).map {
@@ -83,7 +95,7 @@ struct Sentinel {
         return play
     }
 
-    /// Whether the backend took the event.
+    /// Sends the purchase, and returns whether the backend accepted it.
     private func purchase(_ play: Play) async -> Bool {
         let event = run.factory(play.namespace).body(
             EventSpec(type: "INITIAL_PURCHASE", user: Self.user),
@@ -113,7 +125,10 @@ struct Sentinel {
         }
     }
 
-    /// What a probe says about nobody, and whether it says the same about who is registered.
+    /// Compares each probe's response about an unknown user with its response about a registered
+    /// user.
+    ///
+    /// Stores the response about the unknown user, and whether the two responses differ.
     private func learn(
         _ nobody: [ObservedState],
         _ somebody: [ObservedState],

@@ -2,16 +2,20 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Settling is waiting for evidence: a later event's effect, then a quiet journal, then what has to
-/// come.
+/// Waits until a case has settled, which means that the backend has finished its work.
+///
+/// The first wait is for the effect of a later event, the second for a quiet journal, and the third
+/// for effects that are still missing.
 extension Play {
-    /// Delivers a harmless purchase of somebody else and waits until it has taken effect, so that
-    /// what was delivered before has had its turn.
+    /// Delivers a purchase by another user, and waits for its effect and for a quiet backend.
+    ///
+    /// The effect shows that the backend has processed all earlier deliveries.
     ///
     /// - Parameters:
-    ///   - sight: How well the backend is seen.
-    ///   - suffix: Tells the purchases of one run apart.
-    /// - Returns: How it came to believe that nothing more would follow.
+    ///   - sight: The effects and the state of the backend that can be observed.
+    ///   - suffix: A suffix of the namespace, which distinguishes several such purchases in one
+    ///     run.
+    /// - Returns: The evidence that no further effect will follow.
     func settle(
         _ sight: RunRecord.Sight,
         _ suffix: String = "-s"
@@ -31,8 +35,10 @@ extension Play {
         return isSeen ? .sentinel(quiet: quiet) : .window(quiet)
     }
 
-    /// Lets a backend that works after its answers come to an end with what is only given, so that
-    /// the steps find what they speak of.
+    /// Waits until the backend has processed the events of the given steps, which prepare the case.
+    ///
+    /// The later steps require the state that these events cause. Only a backend that processes
+    /// events after its response needs the wait.
     func settleGiven(_ sight: RunRecord.Sight) async {
         let given = plan.steps.prefix(plan.givenCount ?? 0)
         let hasEvents = given.contains { if case .deliver = $0 { true } else { false } }
@@ -40,19 +46,22 @@ extension Play {
         _ = await settle(sight, "-g")
     }
 
-    /// The same before an app asks the backend what it knows: what a person sees at once is not
-    /// what a contract is about.
+    /// Waits until the backend has processed all earlier events, before an app asks it for its
+    /// state.
+    ///
+    /// Contracts do not test the state immediately after an event.
     mutating func settleBefore(_ step: Int, _ sight: RunRecord.Sight) async {
         hasUnsettledEvents = false
         guard sight.worksLater == true, trouble == nil, !Task.isCancelled else { return }
         _ = await settle(sight, "-\(step)")
     }
 
-    /// Waits until nothing of this run has happened for a while that the backend's own latency
-    /// suggests; returns that while.
+    /// Waits until the journal of this run has had no new entry for some time, and returns that
+    /// time.
     ///
-    /// While nobody had time, nothing could happen: what the machine took is no quiet, and neither
-    /// is a nap that was much longer than it was meant to be.
+    /// The time depends on the latency of the backend. Time in which the machine was busy does not
+    /// count, because nothing could happen in it. A pause that took much longer than planned does
+    /// not count either.
     @discardableResult
     func awaitQuiet(
         _ sight: RunRecord.Sight?,
@@ -78,20 +87,29 @@ extension Play {
         return window
     }
 
-    /// A nap may be so much longer than meant; on a machine with time it never is.
+    /// The largest excess of a pause over its planned length that is tolerated.
+    ///
+    /// A pause with a larger excess does not count as quiet time. A machine with free capacity
+    /// stays below the limit.
     private static let oversleepMax: Duration = .milliseconds(10)
 
-    /// All who wait together look once in so long, each in turn.
+    /// The interval between two readings of probes by any of the waiting cases.
+    ///
+    /// The cases take turns, so each of them reads less often when more cases wait.
     private static let lookInterval: Duration = .milliseconds(10)
 
-    /// Looks again and again while something that has to come is missing and may still come.
+    /// Waits while a required effect is missing and may still come, and returns the record of the
+    /// run after the wait.
+    ///
+    /// Reads the probes repeatedly during the wait.
     func wait(
         for first: RunRecord,
         _ sight: RunRecord.Sight,
         verdict: @Sendable (RunRecord) -> RunExecutor.Prospect
     ) async -> RunRecord {
-        // After a failure the backend's own timers decide, so the profile's patience counts; else
-        // a later event has been seen to take effect, and stragglers have little time left.
+        // After an injected fault, the backend's own timers decide when it tries again, so the
+        // settle timeout applies. Otherwise, a later event has already taken effect, and late
+        // effects have little time left.
         let short = run.shortPatience(sight.latency)
         let full = plan.isDisturbed ? profile.patience : short
         var result = first
@@ -106,7 +124,7 @@ extension Play {
             var pause: Duration = .milliseconds(5)
             while isOpen(result), !patience.isOver, !Task.isCancelled {
                 await patience.pause(pause)
-                // Whoever has waited long need not look as often, and many not as often as one.
+                // In a long wait, or with many waiting cases, the probes are read less often.
                 let slowest = max(
                     .milliseconds(100),
                     (clock.now - patience.start) / 10,
@@ -116,7 +134,8 @@ extension Play {
                 await probe(plan.users)
                 result = record(first.settling)
                 if !isOpen(result) {
-                    // What came late may come twice: stay until it is quiet again.
+                    // A late effect may come twice, so the wait continues until the backend is
+                    // quiet again.
                     await awaitQuiet(sight)
                     await probe(plan.users)
                     result = record(first.settling)
@@ -146,8 +165,10 @@ extension Play {
 }
 
 extension RunRecord {
-    /// Whether the backend's last call failed, by plan, so that it has reason to call once more;
-    /// until it has, nobody can say that it does not.
+    /// Whether the backend's last writing call failed because of an injected fault, so that the
+    /// backend should repeat it.
+    ///
+    /// Until the backend repeats the call, a missing effect proves nothing.
     fileprivate var isTryingAgain: Bool {
         let calls = exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
         guard let last = calls.last else { return false }

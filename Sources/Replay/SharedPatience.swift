@@ -1,46 +1,51 @@
 internal import Conformance
 internal import FakeServers
 
-/// Patience is spent once per cause, not once per case: when the same thing was waited for to the end
-/// and did not come, the next case that lacks it waits shorter, and says so.
+/// Shortens waits for effects that did not come in another case.
 ///
-/// What does come sets how short: nobody gives up before a while more than the time after which the
-/// same has come elsewhere. A case that waited shorter is looked at once more when all are over and it
-/// has had its time.
+/// The first case that lacks an effect waits for the full time. If the effect does not come, later
+/// cases that lack the same effect wait for a shorter time, and report that.
+///
+/// The shorter wait is longer than the time after which the effect came in any other case. A case
+/// with a shortened wait is rechecked at the end of the suite, when its full time has passed.
 final class SharedPatience: Sendable {
-    /// What is missing, as far as it can be told before it is waited for.
+    /// Identifies a missing effect before the wait for it.
+    ///
+    /// Cases with the same clause and the same findings lack the same effect.
     struct Cause: Hashable {
         let clause: String
-        /// What is found while it is missing; empty while a call that failed is to be made again.
+        /// The codes of the findings while the effect is missing.
+        ///
+        /// Empty if the case waits for the backend to repeat a failed call.
         let codes: Set<FindingCode>
     }
 
-    /// A wait that another case has made before.
+    /// A shortened wait of a case, because another case has waited in full for the same effect.
     struct Wait: Hashable {
-        /// The case that waited to the end.
+        /// The ID of the case that waited in full for the effect.
         let caseID: String
-        /// How long that was.
+        /// The duration of a full wait for the effect.
         let full: Duration
-        /// How long is enough now.
+        /// The duration of the shortened wait for the effect.
         let enough: Duration
     }
 
     private struct State {
         var ends: [Cause: (caseID: String, full: Duration)] = [:]
-        /// The longest time after which what was missing came.
+        /// The longest time after which each effect came that was missing at first.
         var arrivals: [Cause: Duration] = [:]
         var isOff = false
     }
 
     private let state = Locked(State())
 
-    /// How long is enough, when somebody has waited for the same before.
+    /// Returns a shortened wait if another case has waited in full for the same missing effect.
     ///
     /// - Parameters:
-    ///   - cause: What is missing.
-    ///   - full: How long it would be waited for.
-    ///   - least: Less is never enough.
-    /// - Returns: Nil: as long as ever.
+    ///   - cause: The missing effect.
+    ///   - full: The duration of a full wait.
+    ///   - least: The shortest possible duration of a shortened wait.
+    /// - Returns: The shortened wait; nil if the case has to wait in full.
     func wait(for cause: Cause, full: Duration, atLeast least: Duration) -> Wait? {
         state.withLock { state in
             let enough = least + (state.arrivals[cause] ?? .zero)
@@ -49,20 +54,20 @@ final class SharedPatience: Sendable {
         }
     }
 
-    /// It was waited for to the end, and did not come.
+    /// Records that a case waited in full and the missing effect did not come.
     func noteEnd(of cause: Cause, in caseID: String, after full: Duration) {
         state.withLock { state in
             if state.ends[cause] == nil { state.ends[cause] = (caseID, full) }
         }
     }
 
-    /// What was missing has come after all.
+    /// Records the time after which a missing effect came.
     func noteArrival(of cause: Cause, after time: Duration) {
         state.withLock { state in
             state.arrivals[cause] = max(state.arrivals[cause] ?? .zero, time)
         }
     }
 
-    /// Everybody waits to the end from now on.
+    /// Gives all later waits their full duration.
     func turnOff() { state.withLock { $0.isOff = true } }
 }

@@ -2,11 +2,12 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Stops of the backend, which is started again: between steps, during a delivery, or at one of its
-/// calls.
+/// Stops and restarts the backend: between steps, during a delivery, or at one of its calls.
 extension Play {
-    /// A restart after a provider has failed comes after it has failed: waits until the backend has
-    /// made the call, or patience is over.
+    /// Waits until the backend has made the call that gets an injected provider error.
+    ///
+    /// A restart that follows a provider error must not come before that call. The wait ends after
+    /// the settle timeout at the latest.
     func awaitDisturbance() async {
         for case .provider(let failing) in plan.steps
         where failing.provider == .oneSignal && failing.answers.first != .asUsual {
@@ -19,7 +20,8 @@ extension Play {
         }
     }
 
-    /// Waits beside the steps for the call at which the backend is to die.
+    /// Starts a task that kills the backend when it makes a certain call, while the steps of the
+    /// contract run.
     mutating func startKiller() {
         for case .killAtCall(let party, let position) in plan.steps {
             let calls = BackendCalls(
@@ -40,7 +42,9 @@ extension Play {
         if let text = await restarted(restart) { trouble = .restartFailed(text) }
     }
 
-    /// Why it did not come back; nil when it did.
+    /// Restarts the backend.
+    ///
+    /// Returns an error message if that fails; nil on success.
     private func restarted(_ restart: Restart) async -> String? {
         if let zone = restart.timeZone { backend.process?.timeZone = zone }
         let sequence = world.journal.begin(
@@ -56,8 +60,10 @@ extension Play {
         }
     }
 
-    /// The first attempt, during which the backend is stopped and started again; whether the
-    /// sender takes the event for delivered.
+    /// Sends the first attempt of a delivery, and restarts the backend while the attempt is in
+    /// progress.
+    ///
+    /// Returns whether the sender counts the event as delivered.
     mutating func deliver(
         _ delivery: Delivery,
         _ body: [UInt8],

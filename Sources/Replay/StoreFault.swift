@@ -1,28 +1,34 @@
 internal import Conformance
 
-/// The backend's store is made to fail, and mended, the way the profile says.
+/// Makes the backend's database fail and repairs it, with the commands or requests that the profile
+/// defines.
 extension Play {
-    /// Whether it fails now; else the run says nothing.
+    /// Makes the backend's database fail.
+    ///
+    /// Returns false when the command or request failed; the run is then inconclusive.
     mutating func breakStore() async -> Bool {
         isStoreBroken = true
-        return await carryOut("break the store", \.breaking)
+        return await carryOut("break the database", \.breaking)
     }
 
-    /// Whether it is mended; else the run says nothing.
+    /// Repairs the backend's database.
+    ///
+    /// Returns false when the command or request failed; the run is then inconclusive.
     mutating func healStore() async -> Bool {
         isStoreBroken = false
-        return await carryOut("heal the store", \.healing)
+        return await carryOut("repair the database", \.healing)
     }
 
     private mutating func carryOut(
         _ name: String,
         _ way: KeyPath<Profile.Fault, Profile.UserCreation>
     ) async -> Bool {
-        // An obstacle has said that there is none before the case began.
+        // A profile without 'fault' is a reason to skip the case, which was reported before the
+        // case began.
         guard let act = profile.fault?[keyPath: way] else { return false }
         guard let text = await problem(of: act, NamedValues([:]), name) else { return true }
-        // The first reason is the one to tell.
-        trouble = trouble ?? .disturbanceMissed("'\(name)' of the profile's 'fault': \(text)")
+        // Only the first problem of a run is reported.
+        trouble = trouble ?? .disturbanceMissed("the profile's 'fault' could not \(name): \(text)")
         return false
     }
 }

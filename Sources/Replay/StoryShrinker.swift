@@ -1,33 +1,38 @@
 internal import Conformance
 internal import Exploration
 
-/// Plays what failed again, as it was or with less in it.
+/// Reruns failed histories of a campaign, unchanged or shortened, against a backend or an app.
 protocol StoryReplaying: Sendable {
+    /// Reruns histories, and returns their results.
+    ///
     /// - Parameters:
-    ///   - stories: What to play, possibly at once.
-    ///   - cause: What is asked of them; a promise of an app is one of several.
-    /// - Returns: What came of them, in their order; what nobody can play and what was cut short is not
-    ///   among it.
+    ///   - stories: The histories to run. They may run concurrently.
+    ///   - cause: The failure signature to look for. A history of an app is judged by several
+    ///     invariants, and the signature selects one.
+    /// - Returns: The results in the order of the histories. Histories that cannot run or were
+    ///   interrupted have no result.
     func replay(_ stories: [Story], for cause: LifeCause) async -> [Replayed]
 
-    /// The same as it stands in a file; nil when it was cut short.
+    /// Runs a contract in the form that its file contains; returns nil when the run was
+    /// interrupted.
     func replay(_ contract: Contract) async -> CaseResult?
 
-    /// What a story would be as a contract that shows the cause; nil where none can say it.
+    /// Returns a contract that runs a history and shows its failure; nil when no contract can
+    /// express the history.
     func contract(of story: Story, for cause: LifeCause, id: String) -> Contract?
 
-    /// Why a result failed.
+    /// Returns the failure signature of a case result; nil for a result without findings.
     func cause(of result: CaseResult) -> LifeCause?
 }
 
-/// What came of a story that was played again.
+/// The result of a rerun of a history.
 struct Replayed: Sendable {
-    /// What the result is about: the whole, or a beginning of it.
+    /// The part of the history that was judged: the whole history, or a beginning of it.
     let story: Story
     let result: CaseResult
 }
 
-/// Makes one failing story smaller, until nothing more can be left out or the time is over.
+/// Shrinks one failing history until nothing more can be removed from it, or the time is over.
 struct StoryShrinker<Player: StoryReplaying> {
     private let player: Player
     private let cause: LifeCause
@@ -39,11 +44,13 @@ struct StoryShrinker<Player: StoryReplaying> {
     private var runCount = 0
     private var isMinimal = false
 
+    /// Creates a shrinker for one failed history.
+    ///
     /// - Parameters:
-    ///   - player: Who plays.
-    ///   - failed: What failed.
-    ///   - cause: Why.
-    ///   - ledger: Of the campaign, for its clock, its options and its end.
+    ///   - player: Runs histories.
+    ///   - failed: The failed history and its result.
+    ///   - cause: The signature of the failure.
+    ///   - ledger: The state of the campaign, with its clock, options and time limit.
     init(_ player: Player, _ failed: Replayed, _ cause: LifeCause, _ ledger: CampaignLedger) {
         self.player = player
         self.cause = cause
@@ -54,20 +61,22 @@ struct StoryShrinker<Player: StoryReplaying> {
         best = failed
     }
 
-    /// What a closer look at a story has come to.
+    /// The result of rerunning and shrinking a failed history.
     enum Examination: Sendable {
         case found(Campaign.Found)
-        /// It failed once, and not when it was tried again.
+        /// The history failed once, but did not fail again when it was repeated.
         case unsteady(LifeCause, CaseResult)
     }
 
-    /// - Parameter original: The story in which it was found.
-    /// - Returns: What is told of it.
+    /// Repeats the failed history, and shrinks it if it fails again.
+    ///
+    /// - Parameter original: The history in which the failure was found.
+    /// - Returns: The shrunk failure, or the result of the failure that could not be repeated.
     mutating func examine(original: Story) async -> Examination {
         let first = best.result
         switch await confirm() {
         case .yes: await shrink()
-        // It failed once, which no silence takes back.
+        // The failure was observed once, and inconclusive reruns do not disprove it.
         case .unknown: break
         case .no: return .unsteady(cause, first)
         }
@@ -76,7 +85,7 @@ struct StoryShrinker<Player: StoryReplaying> {
 
     private enum Confirmation { case yes, no, unknown }
 
-    /// Once may be chance: whether it fails again, of some more tries.
+    /// Runs the failed history up to three more times, because a single failure may be chance.
     private mutating func confirm() async -> Confirmation {
         var isDecided = false
         for _ in 0..<3 {
@@ -100,10 +109,14 @@ struct StoryShrinker<Player: StoryReplaying> {
         isMinimal = !isOver
     }
 
-    /// Whether its time is; what was found by then stays found.
+    /// Whether the time for shrinking is over, or the task is canceled.
+    ///
+    /// A failure that was found before is kept.
     private var isOver: Bool { clock.now >= end || Task.isCancelled }
 
-    /// Whether one of them fails in the same way; the first that does is taken.
+    /// Runs smaller histories until one fails with the same signature, and continues with that one.
+    ///
+    /// Returns whether a smaller history failed.
     private mutating func step(_ candidates: [Story]) async -> Bool {
         var rest = candidates.filter { $0 != best.story && $0.size > 0 }[...]
         while !rest.isEmpty, !isOver {
@@ -126,11 +139,13 @@ struct StoryShrinker<Player: StoryReplaying> {
         result.verdict == .failed && player.cause(of: result) == cause
     }
 
-    /// What is told of it, from the run of its own file where there is time for it: what is kept is
-    /// what was seen to fail.
+    /// Returns the failure for the report.
+    ///
+    /// If there is time, the saved contract file is run once more. The reported result is always an
+    /// observed one.
     private mutating func found(original: Story) async -> Campaign.Found {
         var result = best.result
-        // Nil: nobody has tried.
+        // Whether the saved file failed in the same way; nil when it was not run.
         var isWritten: Bool?
         let id = "found/" + best.story.id(cause)
         if let plain = player.contract(of: best.story, for: cause, id: id) {
@@ -143,7 +158,7 @@ struct StoryShrinker<Player: StoryReplaying> {
                 isWritten = false
             }
         }
-        // What was not played from a file stands nowhere in it.
+        // The finding of a run without a contract file has no location in a file.
         if isWritten != true {
             for index in result.findings.indices { result.findings[index].location = nil }
         }

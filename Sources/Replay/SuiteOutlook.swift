@@ -1,15 +1,18 @@
 package import Conformance
 
-/// What a run would be, before anything is started.
+/// A preview of a run: the cases that would run and those that could not, before anything is
+/// started.
 package struct SuiteOutlook: Sendable {
-    /// Cases that would be played.
+    /// The cases that would run.
     package let played: [Contract]
-    /// Cases that this profile cannot play, with the reason.
+    /// The cases that cannot run with this profile, each with its reason.
     package let left: [(contract: Contract, reason: String)]
 
+    /// Sorts the selected contracts into cases that would run and cases that could not.
+    ///
     /// - Parameters:
-    ///   - contracts: What was selected.
-    ///   - profile: The backend, as it is described.
+    ///   - contracts: The selected contracts.
+    ///   - profile: The profile of the backend.
     package init(_ contracts: [Contract], _ profile: Profile) {
         let obstacle = Obstacle(profile: profile, isStarted: profile.start != nil)
         var played: [Contract] = []

@@ -1,24 +1,32 @@
 package import Conformance
 
-/// Runs a selection of cases, side by side or alone, and tells what came of each.
+/// Runs the selected cases, concurrently or exclusively, and reports the result of each case.
 ///
-/// The only one: how a case is played and judged is the stage's, before a backend or on phones alone.
+/// Every suite uses this runner, whether it tests a backend or an app on simulated phones. The
+/// target of the suite (`SuiteStage`) runs and judges the single cases.
 package final class SuiteRunner: Sendable {
     package struct Options: Sendable {
         package var seed: UInt64
         package var jobs: Int
-        /// Makes ids unique on a backend that keeps its data; not part of the seed.
+        /// A string that is unique to this run and part of the ID of every test user.
+        ///
+        /// A backend that keeps its data therefore never meets a user of an earlier run. The seed
+        /// does not depend on this string.
         package var nonce: String
         package var knownFailures: KnownFailures
-        /// Only these variants of the generated ones.
+        /// Returns whether a generated variant of a contract is to run; nil to run all variants.
         package var isWanted: (@Sendable (Contract) -> Bool)?
-        /// Every result keeps what its verdict rests on.
+        /// Whether each case result keeps the evidence of its verdict, such as the recorded
+        /// requests and responses.
         package var keepsEvidence = false
-        /// No case is played before a backend that none could say anything of.
+        /// Whether the run stops before the first case when a check finds that no case could judge
+        /// the backend.
         package var looksFirst = false
-        /// A failed case that rests on a moment is played again, to tell whether it is a race.
+        /// Whether a failed case that depends on timing runs again, to find out whether the failure
+        /// is a race.
         package var tellsRaces = false
-        /// What passed is kept in mind, so that what comes later can be held against it.
+        /// Whether the records of passed cases are kept, so that late effects can still change the
+        /// verdict at the end.
         package var remembersPassed = true
 
         package init(seed: UInt64, jobs: Int, nonce: String, knownFailures: KnownFailures) {
@@ -29,26 +37,31 @@ package final class SuiteRunner: Sendable {
         }
     }
 
-    /// Something worth a line on stderr.
+    /// A progress event of a suite that is worth a line on stderr.
     package enum Event: Sendable {
         case calibrated(RunRecord.Sight)
-        /// The IDs of all cases of the run, before the first of them finishes.
+        /// The list of all case IDs of the run is known. This event comes before the first case
+        /// finishes.
         case planned([String])
         case started(String)
         case finished(CaseResult, done: Int, of: Int)
         case backendRestarted(String)
-        /// No case is played, for these reasons.
+        /// The run ends without running any case, for these reasons.
         case stopped([String])
-        /// One more backend could not be started, for this reason; others play what it would have.
+        /// An additional instance of the backend could not be started, for this reason.
+        ///
+        /// Other instances run the cases that this one would have run.
         case sideFailed(String)
     }
 
-    /// More backends like the one under test, each for itself, so that cases that nobody may play
-    /// beside need not wait for each other.
+    /// The additional instances of the backend under test.
+    ///
+    /// With several instances, cases that need a backend exclusively do not have to wait for each
+    /// other.
     package struct Sides: Sendable {
-        /// How many there may be.
+        /// The largest number of additional instances of the backend.
         let countMax: Int
-        /// Starts one of them.
+        /// Starts an additional instance of the backend, and returns it as the target of a suite.
         let open: @Sendable (_ number: Int) async throws -> any SuiteStage
 
         package init(
@@ -77,14 +90,15 @@ package final class SuiteRunner: Sendable {
         self.report = report
     }
 
-    /// Before a backend under test.
+    /// Creates a runner for a backend under test.
     ///
     /// - Parameters:
-    ///   - executor: What runs before it share.
-    ///   - sideCount: How many more backends may be started.
-    ///   - openSide: Starts one more; its executor is beside the first.
-    ///   - options: The suite's.
-    ///   - report: Takes what is worth a line.
+    ///   - executor: The executor of runs against the first instance of the backend.
+    ///   - sideCount: The largest number of additional instances of the backend.
+    ///   - openSide: Starts an additional instance, and returns an executor that shares state with
+    ///     the first executor.
+    ///   - options: The options of the suite.
+    ///   - report: Receives the progress events.
     package convenience init(
         executor: RunExecutor,
         sideCount: Int = 0,
@@ -97,7 +111,8 @@ package final class SuiteRunner: Sendable {
             sides: openSide.map { openSide in
                 Sides(countMax: sideCount) { number in
                     var options = options
-                    // The first one has been looked at.
+                    // The check before the first case has already been made with the first
+                    // instance.
                     options.looksFirst = false
                     options.nonce += "-b\(number)"
                     let executor = try await openSide(number)
@@ -109,11 +124,16 @@ package final class SuiteRunner: Sendable {
         )
     }
 
-    /// The result of a case that cannot be run here; nil when it can.
+    /// Returns the result "not run" for a case that cannot run against this target; nil for a case
+    /// that can run.
     package func obstacle(_ plan: CasePlan) -> CaseResult? { stage.obstacle(plan) }
 
-    /// Runs all cases and returns their results in the order given, and behind them what no case
-    /// accounts for; after a cancellation, the cases that did not finish are `notRun`.
+    /// Runs all cases and returns their results.
+    ///
+    /// The results have the order of the contracts. Violations of run invariants that no case
+    /// explains follow at the end.
+    ///
+    /// After a cancellation, cases that did not finish have the verdict `notRun`.
     package func run(_ contracts: [Contract]) async -> [CaseResult] {
         await withTaskGroup(of: [CaseResult]?.self) { group in
             group.addTask {
@@ -131,7 +151,7 @@ package final class SuiteRunner: Sendable {
         }
     }
 
-    // MARK: The order of things
+    // MARK: The order of a suite
 
     private func results(of contracts: [Contract]) async -> [CaseResult] {
         let given = contracts.map { Candidate(CasePlan($0), on: stage) }
@@ -161,7 +181,7 @@ package final class SuiteRunner: Sendable {
         let end = LoneQueue(last) { plans[$0].contract.caseID }
         let main = Ground(open)
         let grounds = await withTaskGroup(of: Ground?.self) { group in
-            // Who leaves a backend in no state for others has one for itself.
+            // Cases that leave the backend unusable run on a separate backend instance.
             let endCount = last.isEmpty ? 0 : min(sides?.countMax ?? 0, 1)
             let sideCount = min(
                 (sides?.countMax ?? 0) - endCount,
@@ -176,7 +196,8 @@ package final class SuiteRunner: Sendable {
                 group.addTask {
                     await self.playAside(
                         number,
-                        // Nobody else has played before it either.
+                        // The first additional instance is as fresh as the main one: no other case
+                        // has run against it.
                         singles: number == 0 ? early : nil,
                         [lone, late],
                         of: playable,
@@ -193,7 +214,7 @@ package final class SuiteRunner: Sendable {
             for await ground in group { grounds += ground.map { [$0] } ?? [] }
             return grounds
         }
-        // What they gave back.
+        // Runs the cases that additional instances have put back into the queues.
         await play(early, on: main, tally, revisesEach: true)
         await play(lone, on: main, tally)
         await play(late, on: main, tally)
@@ -210,12 +231,15 @@ package final class SuiteRunner: Sendable {
         return results + Self.joined(asides).map(options.knownFailures.applied)
     }
 
-    /// One more backend for so many cases that play alone: it is started and looked at first.
+    /// The number of exclusive cases that justify one more instance of the backend.
+    ///
+    /// An instance takes time to start and to calibrate.
     private static let lonePerSide = 4
 
-    /// Plays what nobody may play beside before a backend of its own, as long as there is any.
+    /// Runs exclusive cases against an additional instance of the backend, until the queues are
+    /// empty.
     ///
-    /// - Returns: Where they were played; nil when there is no such backend.
+    /// - Returns: The additional instance; nil when it could not be started.
     private func playAside(
         _ number: Int,
         singles: LoneQueue?,
@@ -233,7 +257,8 @@ package final class SuiteRunner: Sendable {
         }
         let ground = Ground(await stage.open(for: playable))
         guard ground.open.obstacles.isEmpty else { return ground }
-        // Whether the backend is gone or this one of them alone, the first one shows.
+        // If only this instance is gone, the cases can run against the first instance. If that one
+        // is gone too, it reports the failure.
         let isGone = { @Sendable (result: CaseResult) in
             result.findings.contains { $0.code == .backendGone }
         }
@@ -245,7 +270,9 @@ package final class SuiteRunner: Sendable {
         return ground
     }
 
-    /// Corrects what was played there; nobody plays there meanwhile.
+    /// Revises the results of the cases that ran against one instance of the backend.
+    ///
+    /// No case may run against that instance meanwhile.
     private func revise(_ tally: Tally, on ground: Ground, among indices: Set<Int>) async {
         let caseIDs = Set(indices.map { tally.plans[$0].contract.caseID })
         let played = ground.played
@@ -255,7 +282,8 @@ package final class SuiteRunner: Sendable {
         tally.replace(results, at: played)
     }
 
-    /// What several backends showed of the same is told once.
+    /// Joins violations of the same run invariant by several instances of the backend into one
+    /// result.
     private static func joined(_ asides: [CaseResult]) -> [CaseResult] {
         var joined: [CaseResult] = []
         for aside in asides {
@@ -271,7 +299,10 @@ package final class SuiteRunner: Sendable {
         return joined
     }
 
-    /// The cases in the order of the contracts, those that stand for several spread out.
+    /// Returns the cases to run, in the order of the contracts.
+    ///
+    /// A contract that represents several cases, such as one for each crash point, is replaced by
+    /// these cases.
     private func expanded(_ given: [Candidate], on open: any OpenStage) async -> [Candidate] {
         var candidates: [Candidate] = []
         for candidate in given {
@@ -285,7 +316,7 @@ package final class SuiteRunner: Sendable {
         return candidates.filter { isWanted($0.plan.contract) }
     }
 
-    /// A case, and why it cannot be played, if that is so.
+    /// A case that is considered for the run, with its result "not run" if it cannot run.
     private struct Candidate {
         let plan: CasePlan
         let obstacle: CaseResult?
@@ -296,8 +327,10 @@ package final class SuiteRunner: Sendable {
         }
     }
 
-    /// The places of those that can be played, by their turns; who plays beside others does so in
-    /// an order that the seed chose, those that take long before the rest.
+    /// Returns the indices of the cases that can run, grouped by the phase of the suite in which
+    /// they run.
+    ///
+    /// The seed decides the order of concurrent cases. Slow cases come before fast ones.
     private func queue(
         _ candidates: [Candidate],
         _ open: any OpenStage
@@ -310,7 +343,7 @@ package final class SuiteRunner: Sendable {
         }
         var generator = SeededGenerator(seed: options.seed)
         let together = places(.together).shuffled(using: &generator)
-        // A sort that keeps the order among equals.
+        // The sort is stable: cases of the same rank keep their order.
         func longFirst(_ places: [Int]) -> [Int] {
             let rank = { (index: Int) in
                 plans[index].takesLong ? 0 : plans[index].subject.isDisturbed ? 1 : 2
@@ -323,30 +356,34 @@ package final class SuiteRunner: Sendable {
         )
     }
 
-    // MARK: Playing
+    // MARK: Running
 
-    /// So many cases for each job may wait without a place: who waits only looks now and then, the
-    /// less often the more there are.
+    /// The number of cases for each job that may wait for time to pass without occupying a job.
+    ///
+    /// A waiting case only reads its probes at intervals. The intervals grow with the number of
+    /// waiting cases.
     private static let waitingPerJob = 32
 
-    /// What came of one turn.
+    /// The outcome of one attempt to run a case.
     enum Outcome: Sendable {
         case earned(CaseResult)
-        /// Others disturbed it.
+        /// Other cases disturbed this case, so it has to run again, exclusively.
         case again
-        /// What a cancellation cut short says nothing.
+        /// A cancellation interrupted the case, so its run proves nothing.
         case cutShort
     }
 
-    /// Plays so many at once as there are jobs, beside those that only wait for time to pass.
+    /// Runs cases concurrently, at most as many at a time as there are jobs.
     ///
-    /// - Returns: Those that have to be played again, alone.
+    /// Cases that only wait for time to pass do not count against the number of jobs.
+    ///
+    /// - Returns: The indices of the cases that have to run again, exclusively.
     private func play(_ queue: [Int], on ground: Ground, _ tally: Tally) async -> [Int] {
         let open = ground.open
         let plans = tally.plans
         var again: [Int] = []
         let (events, teller) = AsyncStream.makeStream(of: JobPlace.Event.self)
-        // With one job, one after the other is what was asked for.
+        // With one job, cases run strictly one after the other, so no case may wait without a job.
         let waiting = JobPlace.Waiting(
             most: (options.jobs - 1).signum() * options.jobs * Self.waitingPerJob
         )
@@ -399,13 +436,14 @@ package final class SuiteRunner: Sendable {
                 fill()
                 if playingCount == 0 { teller.finish() }
             }
-            // A cancellation ends the loop; whoever waits for a place is cut short, and not held.
+            // A cancellation ends the loop. Cases that wait for a free job are released and end
+            // without a result.
             for continuation in returning { continuation.resume() }
         }
         return again
     }
 
-    /// Plays one after the other.
+    /// Runs these cases exclusively against one instance, one after the other.
     private func play(_ queue: [Int], aloneOn ground: Ground, _ tally: Tally) async {
         for index in queue {
             if let result = await lone(index, on: ground, tally) {
@@ -415,16 +453,19 @@ package final class SuiteRunner: Sendable {
         }
     }
 
-    /// Takes from those that play alone as long as there are any.
+    /// Takes exclusive cases from a queue and runs them one after the other, until the queue is
+    /// empty.
     ///
     /// - Parameters:
-    ///   - queue: Those that nobody has taken yet.
-    ///   - ground: Where they are played.
-    ///   - tally: Takes the results.
-    ///   - revisesEach: Whether each is corrected before the next: they act upon everybody, or leave
-    ///     nothing for anybody, so that what is in their journals after it is not of their making.
-    ///   - givesUp: Whether a result is no result: the case is given back, and others play the rest.
-    /// - Returns: Whether nobody gave up.
+    ///   - queue: The exclusive cases that no instance of the backend has taken yet.
+    ///   - ground: The instance of the backend that runs the cases.
+    ///   - tally: Receives the results.
+    ///   - revisesEach: Whether each result is revised before the next case runs. Cases that affect
+    ///     all users, or leave the backend unusable, need this: later entries in the journal are
+    ///     not their effects.
+    ///   - givesUp: Returns whether a result makes this instance stop. The case of that result goes
+    ///     back to the queue, and other instances run the rest.
+    /// - Returns: False when this instance stopped before the queue was empty; true otherwise.
     @discardableResult private func play(
         _ queue: LoneQueue,
         on ground: Ground,
@@ -449,7 +490,7 @@ package final class SuiteRunner: Sendable {
         return true
     }
 
-    /// Plays a case alone, and what the machine held up even so a second time.
+    /// Runs a case exclusively, and runs it a second time if the machine was too busy.
     private func lone(_ index: Int, on ground: Ground, _ tally: Tally) async -> CaseResult? {
         let plan = tally.plans[index]
         var outcome = await outcome(of: plan, index, on: ground.open, isAlone: true)
@@ -461,7 +502,8 @@ package final class SuiteRunner: Sendable {
         return nil
     }
 
-    /// Plays those once more that waited shorter than they might, and look otherwise by now.
+    /// Reruns each case that would get another verdict now, because its wait for an effect was
+    /// shortened.
     private func playAgain(_ ground: Ground, _ tally: Tally) async {
         guard !Task.isCancelled else { return }
         let changed = await ground.open.changedSince()
@@ -487,14 +529,14 @@ package final class SuiteRunner: Sendable {
 }
 
 extension CaseResult {
-    /// Whether nothing can be said of the case because Assay itself had too little of the machine.
+    /// Whether the case is inconclusive because the machine was too busy.
     fileprivate var isHeldUp: Bool {
         verdict == .inconclusive && findings.contains { $0.code == .machineBusy }
     }
 }
 
 extension KnownFailures {
-    /// The result, with the verdict that the list makes of its own.
+    /// Returns the result of a case with its verdict after the list of known failures is applied.
     package func applied(to result: CaseResult) -> CaseResult {
         var result = result
         let (verdict, note) = verdict(

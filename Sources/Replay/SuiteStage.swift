@@ -1,43 +1,61 @@
 package import Conformance
 
-/// Where the cases of a suite are played: before a backend under test, or on phones alone.
+/// The target of a suite: a backend under test, or an app on simulated phones.
 ///
-/// A stage knows what a case is; `SuiteRunner` knows who plays beside whom, and what is told of it.
+/// A target runs and judges single cases. `SuiteRunner` decides which cases run concurrently, and
+/// reports their results.
 package protocol SuiteStage: Sendable {
-    /// Why a case cannot be played here; nil when it can.
+    /// Returns the result "not run" for a case that cannot run against this target; nil for a case
+    /// that can run.
     func obstacle(_ plan: CasePlan) -> CaseResult?
-    /// Gets ready for these cases, none of which has an obstacle.
+    /// Prepares the target for these cases, all of which can run against it.
     func open(for plans: [CasePlan]) async -> any OpenStage
-    /// Goes on beside all cases until it is cancelled.
+    /// Does background work while the cases run, such as measuring the load of the machine, until
+    /// it is canceled.
     func accompany() async
 }
 
-/// A stage that is ready for cases.
+/// A target that has been prepared and is ready to run cases.
 package protocol OpenStage: Sendable {
-    /// Reasons for which no case can say anything, with what to do about each; usually none.
+    /// The reasons why no case could judge this target, each with its remedy; empty if cases can
+    /// run.
     var obstacles: [String] { get }
-    /// The cases that one without an obstacle stands for, in their order; usually itself.
+    /// Returns the cases that this case represents, in order; usually only the case itself.
+    ///
+    /// For example, a case that searches for crash points (calls at which the backend can be
+    /// killed) becomes one case for each point. The given case must be able to run against this
+    /// target.
     func expanded(_ plan: CasePlan) async -> [CasePlan]
-    /// When each of these cases is played, none of which has an obstacle.
+    /// Returns for each of these cases the phase of the suite in which it runs.
+    ///
+    /// All given cases must be able to run against this target.
     func turns(of plans: [CasePlan]) async -> [Turn]
-    /// Plays a case and judges it.
+    /// Runs a case and judges it.
     ///
     /// - Parameters:
     ///   - plan: The case.
-    ///   - number: Its place in the suite, from 0: the same however many play at once.
-    ///   - isAlone: Whether nobody else plays meanwhile.
-    /// - Returns: Nil when others disturbed it, so that it has to be played again, alone.
+    ///   - number: The index of the case in the suite, from 0. It does not depend on the number of
+    ///     jobs.
+    ///   - isAlone: Whether no other case runs at the same time.
+    /// - Returns: The result; nil when other cases disturbed this case, so that it has to run
+    ///   again, exclusively.
     func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult?
-    /// The cases that did not wait as long as they might, and that would be judged otherwise by now;
-    /// from then on everybody waits to the end. Called when nobody plays.
+    /// Returns the IDs of cases that would get another verdict now, because their wait for an
+    /// effect was shortened.
+    ///
+    /// The wait was shortened because another case had waited for the same effect in vain. All
+    /// later waits have their full length. The caller makes sure that no case is running.
     func changedSince() async -> Set<String>
-    /// Corrects results by what has become known since; called when nobody plays.
+    /// Revises results with evidence that has arrived since the cases ended.
+    ///
+    /// The caller makes sure that no case is running.
     ///
     /// - Parameters:
-    ///   - results: All results.
-    ///   - caseIDs: Only these cases are corrected.
+    ///   - results: The results of all cases; nil for a case without a result.
+    ///   - caseIDs: The IDs of the cases to revise.
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async
-    /// What became known beside all cases, and no case accounts for.
+    /// Returns violations of the run invariants, such as "the backend keeps running", that no case
+    /// explains.
     func asides(beside results: [CaseResult]) -> [CaseResult]
 }
 
@@ -49,18 +67,24 @@ extension OpenStage {
     package func asides(beside results: [CaseResult]) -> [CaseResult] { [] }
 }
 
-/// When a case is played.
+/// The phase of a suite in which a case runs.
+///
+/// The phases follow each other in the order of these values.
 package enum Turn: Hashable, Sendable {
-    /// Alone, and before anybody else has played: it acts upon all whom the backend knows, so that
-    /// what others leave behind would make it long and be changed by it.
+    /// The case runs exclusively, before all other cases, because it affects every user that the
+    /// backend knows.
+    ///
+    /// It would change the users of earlier cases, and these users would slow it down.
     case first
-    /// Beside others.
+    /// The case runs concurrently with other cases.
     case together
-    /// While nobody else plays.
+    /// The case runs while no other case runs.
     case alone
-    /// Alone, and after those: its backend has been in the future, and may remember it.
+    /// The case runs exclusively, after the cases of the earlier phases.
+    ///
+    /// It sets the backend's clock ahead, which the backend may remember.
     case ahead
-    /// Alone, and after all others were judged for good: it may leave the backend in no state for
-    /// them.
+    /// The case runs exclusively, after all other results are final, because it may leave the
+    /// backend unusable.
     case last
 }

@@ -1,14 +1,15 @@
-/// What programs write for terminals between the words of their log: colours, titles, links.
+/// Removes control sequences for terminals, such as colors, titles and links, from the output of
+/// programs.
 ///
-/// ECMA-48, section 5.4: `ESC [`, parameters, a final byte. `ESC ]` begins a text for the terminal
-/// itself, which BEL or `ESC \` ends. Every other escape has perhaps
-/// some of blank to `/`, and one character more.
+/// Source: ECMA-48, section 5.4. A control sequence is `ESC [`, parameters, and a final byte. `ESC
+/// ]` begins a string for the terminal itself, which ends with BEL or `ESC \`. Every other sequence
+/// is `ESC`, any number of characters from blank to `/`, and one more character.
 package enum TerminalCodes {
     private static let escape: UnicodeScalar = "\u{1b}"
 
-    /// The text as it would be read, without them.
+    /// Returns the string without its control sequences.
     ///
-    /// One that is cut off at the end is removed as well.
+    /// A control sequence that is cut off at the end of the string is removed too.
     package static func removed(from text: String) -> String {
         guard text.unicodeScalars.contains(escape) else { return text }
         var result = String.UnicodeScalarView()
@@ -25,16 +26,18 @@ package enum TerminalCodes {
             case "]":
                 rest.removeFirst()
                 skipText(&rest)
-            // Characters in between, and one that ends it.
+            // Other sequences have intermediate characters and a final one.
             default: skip(&rest) { !(0x20...0x2f).contains($0.value) }
             }
         }
         return String(result)
     }
 
-    /// Up to the first that ends it; a line never goes on behind a break.
+    /// Skips the characters of a control sequence, including the character that ends it.
     ///
-    /// - Returns: What ended it; nil when nothing did.
+    /// The skipping stops at the end of the line in any case.
+    ///
+    /// - Returns: The character that ended the sequence; nil when the line ended first.
     @discardableResult
     private static func skip(
         _ rest: inout Substring.UnicodeScalarView,

@@ -2,19 +2,26 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Tokens that end while a case goes on, however far the backend lets clocks differ (F-02).
+/// Creates ID tokens that expire while a case runs, for any clock skew that the backend tolerates
+/// (clause F-02).
 ///
-/// How far that is shows in which tokens it takes: tokens that nobody has seen before, with other
-/// ends.
+/// The tolerance is measured with trial tokens of different ends: the backend accepts some of them
+/// and rejects others.
 extension Play {
-    /// Everybody refuses a token that ended so many seconds ago (F-02).
+    /// The number of seconds after its end at which every backend has to reject a token (clause
+    /// F-02).
     private static let skewMax: Int64 = 120
-    /// In seconds: so exactly is the difference known, and so long a token is good at least.
+    /// The precision of the measured tolerance, in seconds.
+    ///
+    /// It is also the shortest time for which a created token is valid.
     private static let precision: Int64 = 2
-    /// How long a token may go on to be good beyond its end and that difference.
+    /// The longest wait for the rejection of a token after its end and the measured tolerance have
+    /// passed.
     private static let patience: Duration = .seconds(20)
 
-    /// The end of a token that is good now and will not be in a moment, in seconds since 1970.
+    /// Returns the end of a token that the backend still accepts, but only for a few more seconds.
+    ///
+    /// The end is in seconds since 1970.
     mutating func soonestEnd(_ call: Call) async -> Int64 {
         var (accepted, refused) = (Int64(0), Self.skewMax)
         while refused - accepted > Self.precision, !Task.isCancelled {
@@ -28,7 +35,7 @@ extension Play {
         return run.backendNow.seconds - accepted + Self.precision
     }
 
-    /// Waits until the backend refuses whoever comes with that end for the first time.
+    /// Waits until the backend rejects new tokens with the given end, in seconds since 1970.
     mutating func awaitEnd(_ end: Int64, _ call: Call) async {
         let patience = run.patience(Self.patience)
         while await accepts(end: end, call) {
@@ -36,7 +43,8 @@ extension Play {
                 trouble =
                     trouble
                     ?? .disturbanceMissed(
-                        "a new token that ended at \(end) is still good at \(run.backendNow.seconds)"
+                        "the backend still accepts a new token that expired at \(end); it is now "
+                            + "\(run.backendNow.seconds) (both in seconds since 1970)"
                     )
                 return
             }
@@ -44,7 +52,8 @@ extension Play {
         }
     }
 
-    /// Whether a token with that end passes that nobody has shown yet.
+    /// Sends a new token with the given end, in seconds since 1970, and returns whether the backend
+    /// accepts it.
     private mutating func accepts(end: Int64, _ call: Call) async -> Bool {
         guard let endpoint = profile.endpoints[call.route.rawValue] else { return false }
         trialCount += 1
@@ -56,7 +65,7 @@ extension Play {
         let (sequence, outcome) = await send(
             endpoint,
             values(of: call),
-            purpose: .appCall("\(call.name), tried with another token"),
+            purpose: .appCall("\(call.name), with a trial token"),
             fields: [HTTPMessage.Field("Authorization", "Bearer " + token)],
             lane: 0
         )
@@ -65,7 +74,9 @@ extension Play {
         return (200..<300).contains(response.status)
     }
 
-    /// What a token says of time that ends then; it was issued before it ended.
+    /// Returns the time claims (`exp`, `iat`, `auth_time`) of a token with the given end.
+    ///
+    /// The token is issued before its end, and at least a minute ago.
     func claims(endingAt end: Int64) -> [String: JSONValue?] {
         let issued = min(run.backendNow.seconds - 60, end - 1)
         return ["exp": .integer(end), "iat": .integer(issued), "auth_time": .integer(issued)]

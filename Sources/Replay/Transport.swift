@@ -1,14 +1,21 @@
 package import Conformance
 
-/// The way to the backend under test: HTTP outside, a simulated network in tests.
+/// A connection to the backend under test: HTTP in production, a simulated network in tests.
 package protocol Transport: Sendable {
-    /// Where the backend is, for people.
+    /// The base URL of the backend, also as text for the user.
     var base: String { get }
 
-    /// Sends one request and brings back its end.
+    /// Sends one request and returns its outcome.
     ///
-    /// Each lane has connections of its own, so that a repeated delivery comes over another
-    /// connection and copies can be released together.
+    /// Each lane has separate connections. A repeated delivery therefore uses another connection,
+    /// and held requests can be released together.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - lane: The number of the lane.
+    ///   - within: The longest wait for the response.
+    ///   - disturbance: The fault to inject on the way to the backend.
+    /// - Returns: The response, or the reason why there is none.
     func send(
         _ request: HTTPMessage.Request,
         lane: Int,
@@ -16,15 +23,17 @@ package protocol Transport: Sendable {
         disturbance: Disturbance
     ) async -> Exchange.Outcome
 
-    /// Opens a connection on each of the first lanes, so that a barrier releases requests and not
-    /// handshakes.
+    /// Opens a connection on each of the first lanes, so that later concurrent requests need no
+    /// handshake.
+    ///
+    /// A lane is a separate set of connections to the backend.
     func warm(lanes count: Int, path: String) async
 
     func close() async
 
     /// Sends later requests to the other loopback address (127.0.0.1 or ::1) on the same port.
     ///
-    /// - Returns: Whether there is another one.
+    /// - Returns: Whether there is another loopback address.
     func useOtherLoopback() -> Bool
 }
 
@@ -48,30 +57,38 @@ extension Transport {
     }
 }
 
-/// A backend that can be started and stopped: a process outside, a model in tests.
+/// A backend program that can be started and stopped: a process in production, a model in tests.
 package protocol BackendProgram: AnyObject, Sendable {
-    /// The time zone of the next launch; nil is the one that Assay runs in.
+    /// The time zone with which the backend is started next; nil for the time zone of Assay.
     var timeZone: String? { get set }
-    /// How it ended, when it has ended by itself; nil while it runs.
+    /// The reason and the status with which the backend exited; nil while it runs.
     var exitText: String? { get }
-    /// Waits until it ends, however it does; nil when it was never launched.
+    /// Waits for the exit of the backend, and returns its reason and status; nil if the backend was
+    /// never started.
     func ended() async -> String?
-    /// How much it has written, in bytes.
+    /// The number of bytes that the backend has printed since the beginning of the run.
     var outputSize: UInt64 { get }
 
     func launch() throws(BackendProcess.StartError)
-    /// Stops it and waits until it is gone; after the grace it is killed. Nil is the grace that its
-    /// profile gives it.
+    /// Stops the backend with a signal, and waits until it has exited.
+    ///
+    /// The backend is killed if it does not exit within the grace period; nil selects the grace
+    /// period of its profile.
     func stop(_ signal: Restart.Signal, grace: Duration?) async
-    /// Ends what is left of it, at once.
+    /// Kills all processes in the backend's process group at once.
     func killNow()
-    /// Ends what left its group and lives on.
+    /// Kills the remaining processes of the backend, including those that have left its process
+    /// group.
     func sweep()
-    /// Ports of this machine on which anything of it listens; empty where nobody can tell.
+    /// The ports of this machine on which the backend listens; empty if the system does not show
+    /// them.
     var listeningPorts: [Int] { get }
-    /// Whether the output of the last launch reports that its port is in use.
+    /// Whether the backend's output since its last start reports that its port is in use.
     var hasPortConflict: Bool { get }
-    /// The lines that it wrote after that many bytes: the first error, then the last lines.
+    /// Returns an excerpt of the lines that the backend printed after the first `start` bytes of
+    /// its output.
+    ///
+    /// The excerpt contains the first error and the last lines.
     func output(since start: UInt64, lineCountMax: Int) -> String
 }
 

@@ -1,29 +1,33 @@
 internal import Conformance
 internal import FakeServers
 
-/// Runs the twins that cases are compared with, each once for all cases that share it.
+/// Runs the baselines that cases are compared with, once for all cases that share a baseline.
 ///
-/// Two runs show what differs by itself. They are looked at until they agree, or have had as much
-/// time as a case has: a twin that was looked at too early would lack what the case has.
+/// A baseline is a run of the same case without faults. Two runs show which values vary without a
+/// fault. They are observed until they agree, or have had as much time as a case. If a baseline
+/// were observed too early, it would lack effects that the case has.
 final class TwinRuns: Sendable {
-    /// One run of a twin, and when.
+    /// The record of one baseline run (a case without faults), and the time when it ended.
     private struct TwinRun: Sendable {
         var record: RunRecord
-        /// The backend's life in which it ran; what a later life shows says nothing about it.
+        /// The number of the backend process against which the baseline ran.
+        ///
+        /// A later process cannot show any state of this run.
         let life: Int
-        /// Time that counted, when it was over.
+        /// The time at which the run ended, as a value of `Heartbeat.counted`.
         let ended: Duration
     }
 
     private struct State {
         var tasks: [RunPlan: Task<[TwinRun], Never>] = [:]
-        /// Places that differed between twins however long they were looked at.
+        /// The JSON paths whose values differed between baseline runs, however long these were
+        /// observed.
         var volatile: Set<String> = []
     }
 
     private let executor: RunExecutor
     private let sight: RunRecord.Sight
-    /// Names the next run.
+    /// Returns a new namespace for the next run.
     private let nextName: @Sendable () -> String
     private let state = Locked(State())
 
@@ -37,18 +41,22 @@ final class TwinRuns: Sendable {
         self.nextName = nextName
     }
 
-    /// The twins of before belong to a backend that ended; forget them.
+    /// Discards all baseline runs, for example because their backend process has exited.
     func forget() {
         state.withLock { $0.tasks = [:] }
     }
 
-    /// Runs the case's twin anew for whoever asks next: what the machine held up says nothing.
+    /// Discards the baseline runs of one case, so that the next case with the same baseline runs
+    /// them again.
+    ///
+    /// A run on a busy machine proves nothing.
     func forget(twinOf plan: CasePlan) {
         guard let twin = plan.twin else { return }
         state.withLock { $0.tasks[twin] = nil }
     }
 
-    /// Two runs of the case's twin; none when it has no twin.
+    /// Returns two runs of the case's baseline (the same case without faults); empty if the case
+    /// has no baseline.
     func records(of plan: CasePlan) async -> [RunRecord] {
         guard let twin = plan.twin else { return [] }
         let task = state.withLock { state in
@@ -60,12 +68,13 @@ final class TwinRuns: Sendable {
         return await task.joined().map(\.record)
     }
 
-    /// The twins as they look once they have had as much time as a case has.
+    /// Observes the baseline runs of a case again, once they have had as much time for their
+    /// effects as a case has.
     ///
     /// - Parameters:
     ///   - plan: The case.
-    ///   - known: Its twins as they looked.
-    /// - Returns: The twins; as they were known where they are forgotten meanwhile.
+    ///   - known: The baseline runs, as last observed.
+    /// - Returns: The baseline runs; `known` if they have been discarded meanwhile.
     func matured(of plan: CasePlan, known: [RunRecord]) async -> [RunRecord] {
         guard let twin = plan.twin, let task = state.withLock({ $0.tasks[twin] }) else {
             return known
@@ -78,7 +87,9 @@ final class TwinRuns: Sendable {
         return await looked(runs).map(\.record)
     }
 
-    /// One more run beside those that are known, looked at until it agrees with them.
+    /// Adds one more baseline run (the case without faults) to the known ones.
+    ///
+    /// The new run is observed until it agrees with the known runs.
     func oneMore(of plan: CasePlan, beside known: [RunRecord]) async -> [RunRecord] {
         guard let twin = plan.twin else { return known }
         let run = await run(twin)
@@ -87,12 +98,13 @@ final class TwinRuns: Sendable {
 
     private func agreeing(_ plan: CasePlan, _ twin: RunPlan) async -> [TwinRun] {
         let first = await run(twin)
-        // Whoever does not answer once does not answer twice.
+        // A backend that does not respond to the first run would not respond to a second one
+        // either.
         guard !first.record.isSilent else { return [first] }
         return await agreeing(plan, [first, await run(twin)], beside: [])
     }
 
-    /// Looks again and again while the runs differ where nothing is known to differ by itself.
+    /// Observes the runs again while they differ in JSON paths that are not known to vary.
     private func agreeing(
         _ plan: CasePlan,
         _ runs: [TwinRun],
@@ -152,7 +164,7 @@ final class TwinRuns: Sendable {
 }
 
 extension RunRecord {
-    /// Whether the backend left a request without an answer.
+    /// Whether the backend left at least one request of the run without a response.
     var isSilent: Bool {
         exchanges.contains {
             if case .failed(.timedOut, _) = $0.outcome { $0.to == .backend } else { false }

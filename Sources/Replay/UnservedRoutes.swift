@@ -1,17 +1,19 @@
 internal import Conformance
 internal import FakeServers
 
-/// Routes that the profile leaves to the identity guide and that this backend does not have.
+/// Finds routes of the identity guide (register, login) that neither the profile defines nor the
+/// backend has.
 ///
-/// What a case says about such a route is nothing: it is not configured, which is told as such and
-/// not as a finding of every case that calls it.
+/// Cases that call such a route prove nothing. Their result becomes "not run", with the missing
+/// route as a gap in the profile instead of a finding.
 struct UnservedRoutes {
     let executor: RunExecutor
 
     private static let features: [Feature] = [.register, .login]
 
-    /// Takes back the results of all cases that call such a route, passed ones included: a route that
-    /// nobody serves refuses intruders too.
+    /// Sets the result of every case that calls a missing route to "not run".
+    ///
+    /// This includes passed cases, because a missing route rejects intruders too.
     func revise(_ results: inout [CaseResult?]) {
         for feature in Self.features {
             guard let note = note(about: feature) else { continue }
@@ -28,8 +30,10 @@ struct UnservedRoutes {
         }
     }
 
-    /// Why the feature is not configured; nil when its route was named, or once answered as a route
-    /// does that exists.
+    /// Returns the reason why the backend does not have the route of a feature.
+    ///
+    /// Returns nil when the profile defines the route, or when the route gave at least one response
+    /// that a missing route would not give.
     private func note(about feature: Feature) -> String? {
         let profile = executor.profile
         guard profile.guessed.contains(feature.rawValue),
@@ -46,9 +50,8 @@ struct UnservedRoutes {
             statuses.allSatisfy({ RouteAnswer.unserved.contains($0 ?? 0) })
         else { return nil }
         return
-            "\(endpoint.method) \(endpoint.path) answers \(status), and the profile names no other "
-            + "route; name it under 'endpoints: \(feature.rawValue)', or declare 'features: "
-            + "{except: "
-            + "[\(feature.rawValue)]}'"
+            "\(endpoint.method) \(endpoint.path) returns \(status), so the backend has no such route; "
+            + "set its real route under 'endpoints: \(feature.rawValue)' in assay.yaml, or declare "
+            + "'features: {except: [\(feature.rawValue)]}'"
     }
 }

@@ -1,13 +1,15 @@
 package import Conformance
 internal import FakeServers
 
-/// Carries webhooks over HTTP, with one client for each receiver.
+/// Sends webhooks over HTTP, with one HTTP client for each receiver.
 package final class WebhookMessenger: Messenger {
     private let clients = Locked<[String: BackendClient]>([:])
 
     private let authority: String?
 
-    /// - Parameter authority: Whose certificates are believed beside the system's: a file in PEM.
+    /// Creates a messenger without connections.
+    ///
+    /// - Parameter authority: A PEM file with additional CA certificates to trust.
     package init(authority: String? = nil) { self.authority = authority }
 
     package func send(

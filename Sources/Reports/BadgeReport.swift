@@ -1,8 +1,10 @@
 package import Conformance
 
-/// The JSON that badge services draw: one label, one message, one colour.
+/// Renders the JSON of a status badge for a README, in the format of shields.io: a label, a message
+/// and a color.
 ///
-/// The grade counts only when the whole suite was selected; a part of it shows its clauses.
+/// The badge shows the grade only when the whole suite was selected. For a run of part of the
+/// suite, it shows the number of proven clauses instead.
 package enum BadgeReport {
     package static func render(_ report: Redacted<RunReport>) -> String {
         let standing = report.standing

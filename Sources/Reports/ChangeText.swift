@@ -1,10 +1,11 @@
 package import Conformance
 
-/// What changed in a contract, for somebody who has to say whether it was meant.
+/// Renders the differences between two versions of a contract for the terminal, so that a user can
+/// decide whether each change was intended.
 ///
-/// Nothing is cut: two values that differ at their end differ.
+/// Values are never truncated, because two values may differ only at their end.
 package struct ChangeText {
-    /// Where values begin.
+    /// The column at which the values start in each line.
     private static let indent = 9
 
     private let style: TerminalStyle
@@ -13,7 +14,8 @@ package struct ChangeText {
         self.style = style
     }
 
-    /// The changes, under the step or effect that each lies in.
+    /// Returns the changes as lines, grouped under the step or the effect of the contract that
+    /// contains them.
     package func lines(_ changes: [ContractChange]) -> [String] {
         var lines: [String] = []
         var context: [String] = []
@@ -33,7 +35,7 @@ package struct ChangeText {
     private func told(_ change: ContractChange, at place: String) -> [String] {
         let head = place.isEmpty ? [] : ["    " + place]
         if change.isMove {
-            return ["    moved: \(change.old ?? "") of its list → \(change.new ?? "")"]
+            return ["    moved in its list: \(change.old ?? "") → \(change.new ?? "")"]
         }
         switch (change.old, change.new) {
         case (let old?, let new?):
@@ -46,7 +48,7 @@ package struct ChangeText {
         }
     }
 
-    /// Where the second text differs from the first, in characters.
+    /// Returns the range of characters in the new value that differs from the old value.
     private static func changed(_ old: String, _ new: String) -> (from: Int, to: Int) {
         let (left, right) = (Array(old), Array(new))
         let start = zip(left, right).prefix { $0 == $1 }.count
@@ -55,7 +57,7 @@ package struct ChangeText {
         return (start, right.count - tail)
     }
 
-    /// A whole value, in as many rows as it takes; marks stand below what is new in it.
+    /// Returns the lines that show a whole value, with `^` marks below the characters that changed.
     private func rows(
         _ word: String,
         _ value: String,
@@ -80,13 +82,14 @@ package struct ChangeText {
                 }
                 offset += row.count
             } while !rest.isEmpty
-            // The line break counts as well.
+            // The line break between two lines counts as one character.
             offset += 1
         }
         return lines
     }
 
-    /// Marks below the part of a row that changed; nil where none of it did, and where all of it did.
+    /// Returns the `^` marks below the changed characters of one line; nil when none or all
+    /// characters of the line changed.
     private static func marks(
         _ changed: (from: Int, to: Int),
         _ offset: Int,

@@ -1,7 +1,7 @@
 internal import Conformance
 
 extension Contract {
-    /// What each of its deliveries says, in few words, by the delivery's name.
+    /// A short summary of the event in each delivery of the contract, by the name of the delivery.
     var eventTexts: [String: String] {
         var texts: [String: String] = [:]
         for case .deliver(let delivery) in given + steps {
@@ -10,22 +10,25 @@ extension Contract {
             case .purchasely(let spec): texts[delivery.name] = spec.text
             case .told(let type): texts[delivery.name] = type
             case .repeats(let name): texts[delivery.name] = texts[name]
-            // What a contract writes out may be anything.
+            // A body that the contract contains literally may have any content, so it has no
+            // summary.
             case .body, .raw(.text): break
             }
         }
         for case .deliver(let delivery) in given + steps where delivery.isWithNext {
-            texts[delivery.name] = (texts[delivery.name] ?? delivery.what) + ", beside the next"
+            texts[delivery.name] =
+                (texts[delivery.name] ?? delivery.what) + ", concurrent with the next step"
         }
         return texts
     }
 }
 
 extension EventSpec {
-    /// Type, reason and the dates that decide: "CANCELLATION CUSTOMER_SUPPORT until +20d".
+    /// The summary of an event: its type, reason and important dates, such as "CANCELLATION
+    /// CUSTOMER_SUPPORT until +20d".
     fileprivate var text: String {
         let words = [type, reason, environment == "SANDBOX" ? environment : nil]
-        let end = isLifetime ? "for ever" : expires.map { "until " + $0.contractText }
+        let end = isLifetime ? "forever" : expires.map { "until " + $0.contractText }
         return (words + [end, grace.map { "grace until " + $0.contractText }])
             .compactMap { $0 }.joined(separator: " ")
     }

@@ -1,15 +1,17 @@
 internal import Conformance
 
-/// What is not green, by what was found: the first thing that somebody who opens a report asks.
+/// A group of cases that need attention and have the same finding code and verdict.
 struct FindingCause {
     let code: FindingCode
     let verdict: Verdict
-    /// With where each stands among all that are not green.
+    /// The cases of the group, each with its index in the list of all cases that need attention.
     private(set) var cases: [(number: Int, result: Redacted<CaseResult>)]
 
     var clauses: [String] { Set(cases.map(\.result.contract.clause)).sorted() }
 
-    /// The causes of cases that are not green, failures before doubts, the commonest first.
+    /// Groups cases by finding code and verdict.
+    ///
+    /// Failures come before inconclusive cases, and larger groups before smaller groups.
     static func all(_ loud: [Redacted<CaseResult>]) -> [FindingCause] {
         var causes: [FindingCause] = []
         for (number, result) in loud.enumerated() {
@@ -30,7 +32,8 @@ struct FindingCause {
 }
 
 extension Verdict {
-    /// Failures before doubts, doubts before what is known.
+    /// The sort order of the verdict in reports: first failures, then inconclusive cases, then all
+    /// other cases.
     var rank: Int {
         switch self {
         case .failed, .unexpectedPass: 0
@@ -39,7 +42,7 @@ extension Verdict {
         }
     }
 
-    /// In words for people.
+    /// The verdict as reports print it, such as `known failure`.
     var words: String {
         switch self {
         case .passed: "passed"
@@ -53,7 +56,7 @@ extension Verdict {
 }
 
 extension CaseResult {
-    /// Whether a report has something to say about it beside its verdict.
+    /// Whether the case needs attention, so that reports show more about it than its verdict.
     var isLoud: Bool {
         switch verdict {
         case .passed: false

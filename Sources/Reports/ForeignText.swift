@@ -1,23 +1,29 @@
 package import Conformance
 
-/// The one law by which text that is not ours is escaped: log lines, bodies, headers, URLs, names from
-/// contracts and files.
+/// Escapes text that does not come from Assay: log lines, message bodies, headers, URLs, and names
+/// from contracts and files.
 ///
-/// Two kinds of scalars get an escape. The first are those that a terminal or a viewer obeys and does
-/// not draw: controls, bidirectional overrides, line and paragraph separators, tags. The second is
-/// the sign that begins a command for the log processor of a CI service: the first colon of a line
-/// that starts with `::`, and the first `#` of `##[`, `##vso[`, `##teamcity[` anywhere. The escape
-/// is that of the format: `\u{3a}:error` in plain text, `&#58;:error` in HTML, `\u0023#vso[` in JSON.
+/// Two kinds of Unicode scalars are escaped. The first kind are scalars that a terminal or viewer
+/// interprets instead of showing them: control characters, bidirectional overrides, line and
+/// paragraph separators, and tags. The second kind begins a command for the log processor of a CI
+/// service: the first colon of a line that starts with `::`, and the first `#` of `##[`, `##vso[`
+/// and `##teamcity[` anywhere. The escape depends on the format: `\u{3a}:error` in plain text,
+/// `&#58;:error` in HTML, `\u0023#vso[` in JSON.
 package enum ForeignText {
-    /// Finds the signs that begin a command for a log processor.
+    /// Finds the characters in foreign text that begin a command for the log processor of a CI
+    /// service.
     struct CommandScan {
-        /// Nothing but white space came before in the line: a runner trims a line first.
+        /// Whether the line has only contained white space so far.
+        ///
+        /// A CI runner trims a line before it looks for a command.
         private var isAtLineStart = true
 
-        /// The longest name between `##` and `[` that is looked at.
+        /// The maximum length of a command's name between `##` and `[`.
         private static let nameLengthMax = 32
 
-        /// Whether the scalar at that place begins a command; each place is asked in order.
+        /// Returns whether the scalar at an index begins a command for a log processor.
+        ///
+        /// The caller must pass all indices in order.
         mutating func begins(_ scalars: [Unicode.Scalar], at index: Int) -> Bool {
             let scalar = scalars[index]
             let wasAtLineStart = isAtLineStart
@@ -28,7 +34,7 @@ package enum ForeignText {
             }
             let next = index + 1 < scalars.count ? scalars[index + 1] : nil
             switch scalar {
-            // At the end of a text, a colon of ours may follow.
+            // Assay may append a second colon to a colon at the end of the string.
             case ":": return wasAtLineStart && (next == ":" || next == nil)
             case "#":
                 guard next == "#" else { return false }
@@ -38,16 +44,17 @@ package enum ForeignText {
             }
         }
 
-        /// Passes over text that a log processor does not see, such as a color's code.
+        /// Marks the position as a line start, after text that a log processor ignores, such as a
+        /// color code.
         mutating func startLine() { isAtLineStart = true }
     }
 
-    /// The text with every such scalar escaped.
+    /// Returns the text with the two kinds of dangerous scalars escaped.
     ///
     /// - Parameters:
-    ///   - text: The text.
-    ///   - keepsLines: Whether line feeds stay.
-    ///   - escape: The format's escape of a scalar.
+    ///   - text: The foreign text.
+    ///   - keepsLines: Whether line feeds are kept.
+    ///   - escape: A function that returns the escape of a scalar in the output format.
     /// - Returns: The escaped text.
     static func escaped(
         _ text: String,
@@ -72,7 +79,8 @@ package enum ForeignText {
         return String(output)
     }
 
-    /// JSON whose strings are escaped in JSON's own way: it is the same document.
+    /// Returns an equivalent JSON document in which the dangerous scalars within strings are JSON
+    /// escapes.
     package static func escapedJSON(_ json: String) -> String {
         escaped(json, keepsLines: true) { scalar in
             String(scalar).utf16.map { unit in
@@ -84,24 +92,24 @@ package enum ForeignText {
 }
 
 extension Unicode.Scalar {
-    /// Whether a terminal or a viewer obeys it and does not draw it.
+    /// Whether a terminal or viewer interprets the scalar instead of showing it.
     package var isUnprintable: Bool {
         switch value {
-        // Controls.
+        // Control characters.
         case 0..<0x20, 0x7f..<0xa0: true
-        // Marks and overrides of direction.
+        // Direction marks and overrides.
         case 0x061c, 0x200e, 0x200f, 0x202a...0x202e, 0x2066...0x206f: true
-        // Separators of lines and paragraphs, the byte order mark, annotations, tags.
+        // Line and paragraph separators, the byte order mark, annotations, tags.
         case 0x2028, 0x2029, 0xfeff, 0xfff9...0xfffb, 0xe0000...0xe007f: true
         default: false
         }
     }
 
-    /// The escape that people read: `\u{202e}`.
+    /// The scalar as a visible escape, such as `\u{202e}`.
     package var visibleEscape: String { "\\u{\(String(value, radix: 16))}" }
 }
 
 extension JSONValue {
-    /// Pretty JSON that can be printed into a log.
+    /// The value as indented JSON that is safe to print in the log of a CI service.
     package var printedText: String { ForeignText.escapedJSON(prettyText) }
 }

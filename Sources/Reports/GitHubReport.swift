@@ -1,18 +1,27 @@
 package import Conformance
 
-/// Workflow commands that a forge turns into annotations, on lines of the repository's own files.
+/// Renders a run as workflow commands, which GitHub Actions and compatible CI services show as
+/// annotations of files in the repository.
 package enum GitHubReport {
-    /// A forge shows ten of a step and drops the others in silence; the last is the run's.
+    /// The maximum number of cases that get an annotation.
+    ///
+    /// A CI service shows ten annotations for each step and silently drops the rest. The tenth
+    /// annotation is the summary of the run.
     private static let caseMax = 9
 
-    /// Where annotations can stand.
+    /// The files of the repository, and the lines of the profile, to which annotations can be
+    /// attached.
     package struct Places: Sendable {
-        /// The path of a file from the root of the repository; nil where it is none of its files.
+        /// A function that returns the path of a file relative to the root of the repository; nil
+        /// when the file is not in the repository.
         let path: @Sendable (String) -> String?
-        /// The profile, on which stands what belongs to no other file of the repository: the shipped
-        /// contracts lie in none.
+        /// The path of the profile in the repository.
+        ///
+        /// Findings in files outside of the repository are annotated on the profile.
+        ///
+        /// The contracts that are shipped with Assay, for example, are not in the repository.
         let profile: String?
-        /// On which lines of it the keys of its first level stand.
+        /// The line number of each top-level key in the profile.
         let keys: [String: Int]
 
         package init(
@@ -25,7 +34,7 @@ package enum GitHubReport {
             self.path = path
         }
 
-        /// The keys of a profile's first level, with their lines, the first of which is 1.
+        /// Returns the line number, counted from 1, of each top-level key in the text of a profile.
         package static func keys(in text: String) -> [String: Int] {
             var keys: [String: Int] = [:]
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -38,15 +47,18 @@ package enum GitHubReport {
             return keys
         }
 
-        /// The line that a message is about: of the key that it names, else of the routes, which
-        /// every contract calls.
+        /// Returns the line of the profile that a message concerns.
+        ///
+        /// It is the line of a key that the message names, or without one the line of `endpoints`,
+        /// which every contract calls.
         fileprivate func line(about message: String) -> Int {
             let named = message.split { !($0.isLowercase || $0 == "-") }
                 .lazy.compactMap { keys[String($0)] }.first
             return named ?? keys["endpoints"] ?? keys["start"] ?? keys["target"] ?? 1
         }
 
-        /// Every path as it is written.
+        /// The places outside of a repository: every path is kept unchanged, and there is no
+        /// profile.
         package static let asWritten = Places(profile: nil) { $0 }
     }
 
@@ -60,19 +72,21 @@ package enum GitHubReport {
         let level = report.exitCode == 0 ? "notice" : "error"
         let standing = report.standing
         let counts = Verdict.allCases.filter { report.count($0) > 0 }
-            .map { "\(report.count($0)) \($0.rawValue)" }.joined(separator: ", ")
+            .map { "\(report.count($0)) \($0.words)" }.joined(separator: ", ")
         let restCount = loud.count - caseMax
         text += command(
             level,
             [("title", "Assay")],
             "\(counts); clauses proven \(standing.count(.proven)) of \(standing.clauses.count)"
                 + (standing.grade.map { "; grade \($0.rawValue)" } ?? "")
-                + (restCount > 0 ? "; \(restCount) more cases are told in the log" : "")
+                + (restCount > 0
+                    ? "; \(restCount) more case\(restCount == 1 ? "" : "s") in the log" : "")
         )
         return text
     }
 
-    /// What is annotated: failures first, and one of each clause before a second of any.
+    /// Returns the cases in the order in which they are annotated: failures first, and one case of
+    /// each clause before a second case of any clause.
     private static func ordered(_ cases: [Redacted<CaseResult>]) -> [Redacted<CaseResult>] {
         let loud = cases.filter { $0.isLoud && $0.verdict != .knownFailure }
         var known: Set<String> = []
@@ -89,13 +103,14 @@ package enum GitHubReport {
             return command(
                 level,
                 place(result.contract.location, places, about: result.note ?? "")
-                    + [("title", "\(result.verdict.rawValue) \(result.contract.caseID)")],
+                    + [("title", "\(result.verdict.words) \(result.contract.caseID)")],
                 result.note ?? "\(result.contract.title)"
             )
         }
         let restCount = result.findings.count - 1
         let remedy = Diagnosis(finding, of: result.contract).remedy
-        // Only what could not be seen is about the profile itself.
+        // The remedy of an inconclusive case may concern a key of the profile, such as a value that
+        // Assay could not observe.
         let subject = result.verdict == .inconclusive ? remedy : ""
         return command(
             level,
@@ -103,7 +118,8 @@ package enum GitHubReport {
                 + [("title", "\(finding.code.rawValue) \(result.contract.caseID)")],
             "expected: \(finding.expected)\nactual: \(finding.actual)\n"
                 + remedy
-                + (restCount > 0 ? "\nand \(restCount) more findings" : "")
+                + (restCount > 0
+                    ? "\nand \(restCount) more finding\(restCount == 1 ? "" : "s")" : "")
         )
     }
 
@@ -120,7 +136,9 @@ package enum GitHubReport {
         } ?? []
     }
 
-    /// Values lose what would end the command early.
+    /// Returns a workflow command.
+    ///
+    /// Characters that would end the command early are escaped.
     private static func command(
         _ name: String,
         _ properties: [(String, String)],

@@ -1,11 +1,14 @@
 package import Conformance
 
-/// The JSON report: its shape is a promise to scripts (architecture, section 6).
+/// Renders a run as the JSON report, on whose format scripts rely (architecture page, section 6).
 package enum JSONReport {
+    /// Renders the JSON report of a run.
+    ///
     /// - Parameters:
-    ///   - report: The run.
-    ///   - replay: How a case is looked at again; each that did not pass says it.
-    /// - Returns: The document, with a newline at its end.
+    ///   - report: The report of the run.
+    ///   - replay: The command that repeats the run; nil to show no command. A case with findings
+    ///     has the command for this case alone.
+    /// - Returns: The JSON document, with a newline at its end.
     package static func render(
         _ report: Redacted<RunReport>,
         replay: Redacted<ReplayCommand>? = nil

@@ -1,13 +1,18 @@
 package import Conformance
 
-/// JUnit XML: a suite for every contract's folder, a test case for every variant.
+/// Renders a run as JUnit XML, with a test suite for every folder of contracts and a test case for
+/// every case.
 ///
-/// Valid by the schema that Jenkins publishes, which GitLab and Azure read as well. Known failures are skipped with their reason, unexpected passes are failures, inconclusive
-/// cases are errors, and so are cases that did not run without being declared unsupported.
+/// The output is valid according to the schema that Jenkins publishes. GitLab and Azure read this
+/// format, too. Known failures are skipped with their reason, and unexpected passes are failures.
+/// Inconclusive cases are errors. A case that did not run is skipped if the profile declares its
+/// feature unsupported; otherwise it is an error.
 package enum JUnitReport {
+    /// Renders the JUnit report of a run.
+    ///
     /// - Parameters:
-    ///   - report: The run.
-    ///   - replay: The command that repeats it; nil: none is told.
+    ///   - report: The report of the run.
+    ///   - replay: The command that repeats the run; nil to show no command.
     /// - Returns: An XML document.
     package static func render(
         _ report: Redacted<RunReport>,
@@ -30,7 +35,9 @@ package enum JUnitReport {
         return text + "</testsuites>\n"
     }
 
-    /// The whole has no count of what was skipped in that schema.
+    /// Returns the XML attributes with the numbers of cases.
+    ///
+    /// The schema has no `skipped` attribute on `testsuites`.
     private static func counts(_ cases: [Redacted<CaseResult>], withSkipped: Bool = true) -> String
     {
         let failures = cases.count { [.failed, .unexpectedPass].contains($0.verdict) }
@@ -87,8 +94,10 @@ package enum JUnitReport {
         }
     }
 
-    /// Seconds as that schema takes them: what is shorter than a tenth of a millisecond has an exponent
-    /// in Swift, and none there.
+    /// Returns a number of seconds in the notation of the JUnit schema.
+    ///
+    /// Swift writes values below 0.0001 with an exponent, which the schema does not allow. Such
+    /// values become 0.0.
     private static func time(_ seconds: Double) -> String {
         let text = "\(seconds)"
         return text.contains("e") ? "0.0" : text
@@ -98,7 +107,10 @@ package enum JUnitReport {
         id.split(separator: "/").dropLast().joined(separator: "/")
     }
 
-    /// XML 1.0 forbids most control characters even as references, so they become U+FFFD.
+    /// Returns text escaped for XML.
+    ///
+    /// XML 1.0 forbids most control characters even as references, so they are replaced with
+    /// U+FFFD.
     private static func escaped(_ text: String) -> String {
         MarkupText.escaped(text) { scalar in
             switch scalar {

@@ -1,19 +1,21 @@
 internal import Conformance
 
-/// Which failed case is looked at first, where others fail in the same words behind it.
+/// Finds the shortest of several cases that fail with the same finding, as the case to look at
+/// first.
 ///
-/// One case contains another when all that happens in that one happens in it as well, in that order,
-/// and both fail alike. What fails with less leads: the backend of a broken renewal fails wherever
-/// somebody renews. That the rest is a consequence is likely and not certain, so every case keeps
-/// its finding and its replay.
+/// A longer case contains a shorter case when it has all operations of the shorter case in the same
+/// order and the same finding. For example, a backend that mishandles renewals fails every case
+/// with a renewal, and the shortest of them leads. The longer cases probably, but not certainly,
+/// have the same reason, so every case keeps its finding and its replay command.
 struct LeadingCases {
-    /// What fails, and what happens before it does.
+    /// A failed case, with its finding and its operations.
     private struct Tale {
         let caseID: String
         let fact: Fact
         let acts: [String]
 
-        /// Nil without a delivery: a person's device has another order of things.
+        /// Returns nil for a case that delivers no webhook, because the steps of a phone contract
+        /// are ordered differently.
         init?(_ result: Redacted<CaseResult>) {
             let steps = result.contract.given + result.contract.steps
             guard result.verdict == .failed, let first = result.findings.first,
@@ -39,11 +41,14 @@ struct LeadingCases {
 
     private let leaders: [String: String]
 
-    /// - Parameter results: Cases that are told one by one, in their order.
+    /// Finds the leading (shorter) case of each failed case.
+    ///
+    /// - Parameter results: The results of the cases that are reported individually, in the order
+    ///   of the suite.
     init(_ results: [Redacted<CaseResult>]) {
         var leaders: [String: String] = [:]
         for alike in Dictionary(grouping: results.compactMap(Tale.init), by: \.fact).values {
-            // Of those with equally many acts the one that stands first.
+            // Among cases with the same number of operations, the first case of the suite leads.
             let tales = alike.enumerated().sorted {
                 ($0.element.acts.count, $0.offset) < ($1.element.acts.count, $1.offset)
             }.map(\.element)
@@ -54,16 +59,21 @@ struct LeadingCases {
         self.leaders = leaders
     }
 
-    /// The case that leads this one; nil when it leads itself.
+    /// The ID of the shorter case that leads the case with an ID; nil when there is no such case.
     subscript(_ caseID: String) -> String? { leaders[caseID] }
 
-    /// The cases that lead others, with how many; the most first.
+    /// The cases that lead other cases, with the number of these other cases.
+    ///
+    /// The highest number comes first.
     var all: [(caseID: String, count: Int)] {
         Dictionary(grouping: leaders.values) { $0 }.map { ($0.key, $0.value.count) }
             .sorted { ($1.1, $0.0) < ($0.1, $1.0) }
     }
 
-    /// What a step does; a delivery that is more than delivered is that and its whole plan.
+    /// Returns the operations of a step.
+    ///
+    /// A delivery with faults counts as two operations: the plain delivery, and the delivery with
+    /// its faults.
     private static func acts(_ step: Step) -> [String] {
         guard case .deliver(let delivery) = step else { return ["\(step)"] }
         var plain = Delivery(name: delivery.name, subject: delivery.subject)

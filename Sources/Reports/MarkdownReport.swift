@@ -1,14 +1,18 @@
 package import Conformance
 
-/// What a CI engine shows on the page of a job, such as GitHub's step summary: counts, clauses, causes,
-/// and how to see it again.
+/// Renders the summary of a run that a CI service shows on the page of a job, such as GitHub's step
+/// summary.
+///
+/// It contains counts, clauses, finding codes, and the command that repeats the run.
 package enum MarkdownReport {
     private static let causeMax = 12
 
+    /// Renders the Markdown summary of a run.
+    ///
     /// - Parameters:
-    ///   - report: The run.
-    ///   - replay: The command that repeats it, without `--only`.
-    /// - Returns: GitHub's Markdown.
+    ///   - report: The report of the run.
+    ///   - replay: The command that repeats the run, without `--only`.
+    /// - Returns: GitHub-flavored Markdown.
     package static func render(_ report: Redacted<RunReport>, replay: Redacted<ReplayCommand>)
         -> String
     {
@@ -40,7 +44,9 @@ package enum MarkdownReport {
                 text += " | \(code(first)) |\n"
             }
             let restCount = causes.count - causeMax
-            if restCount > 0 { text += "\n\(restCount) more kinds of findings.\n" }
+            if restCount > 0 {
+                text += "\n\(restCount) more kind\(restCount == 1 ? "" : "s") of findings.\n"
+            }
             text += "\n"
         }
         let notes = report.remarks.map { "- \(plain($0))\n" }
@@ -49,7 +55,7 @@ package enum MarkdownReport {
     }
 
     private static func again(_ command: String) -> String {
-        // A fence that no command can close.
+        // The code fence must be longer than any sequence of backquotes in the command.
         let fence = String(repeating: "`", count: max(3, longestRun(of: "`", in: command) + 1))
         let line = command.split(whereSeparator: \.isNewline).joined(separator: " ")
         return "\(fence)sh\n\(line.printable)\n"
@@ -60,7 +66,7 @@ package enum MarkdownReport {
         text.split { $0 != wanted }.map(\.count).max() ?? 0
     }
 
-    /// Text in a cell or a line, which no mark of its own turns into something else.
+    /// Returns text for a table cell or a line, with Markdown characters escaped.
     private static func plain(_ text: String) -> String {
         var output = ""
         for character in text.printable {

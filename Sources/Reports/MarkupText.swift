@@ -1,16 +1,20 @@
-/// Text inside of HTML or XML: whatever strangers wrote stays text.
+/// Escapes text for HTML or XML, so that text from elsewhere cannot add markup.
 enum MarkupText {
+    /// Returns text escaped for use in an element or an attribute.
+    ///
     /// - Parameters:
-    ///   - text: Any text.
-    ///   - own: What else a format has its own words for; nil leaves a code point as it is.
-    /// - Returns: The text, which ends no element and no attribute, and which no viewer and no log
-    ///   processor obeys.
+    ///   - text: The text to escape.
+    ///   - own: A function that returns the replacement of a scalar in this format; nil to leave
+    ///     the scalar unchanged.
+    /// - Returns: Text that cannot end an element or attribute, and that no viewer or log processor
+    ///   interprets as a command.
     static func escaped(_ text: String, _ own: (Unicode.Scalar) -> String? = { _ in nil }) -> String
     {
         let scalars = Array(text.unicodeScalars)
         var scan = ForeignText.CommandScan()
         var output = String.UnicodeScalarView()
-        // By code points: a quotation mark ends an attribute whatever mark joins it.
+        // The loop goes by scalars, because a quotation mark ends an attribute even when a
+        // combining mark follows the quotation mark.
         for (index, scalar) in scalars.enumerated() {
             let begins = scan.begins(scalars, at: index)
             let word: String? =

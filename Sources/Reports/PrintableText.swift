@@ -1,9 +1,10 @@
 internal import Conformance
 
 extension String {
-    /// The text broken into lines of at most `width` characters, at blanks where there are any.
+    /// Returns the text as lines of at most `width` characters, broken at spaces where possible.
     ///
-    /// A line that would begin a command for a log processor only because of the break is escaped.
+    /// A line is escaped when the line break makes the line begin with a command for the log
+    /// processor of a CI service.
     package func wrapped(_ width: Int) -> [String] {
         var lines: [String] = []
         for paragraph in parts(between: "\n") {
@@ -25,18 +26,22 @@ extension String {
         return lines
     }
 
-    /// The text on one line, with escapes of what a terminal or a log processor obeys: see
-    /// `ForeignText`.
+    /// The text on one line.
+    ///
+    /// Scalars that a terminal or a log processor interprets are escaped, as `ForeignText` defines.
     package var printable: String {
         ForeignText.escaped(self, keepsLines: false, escape: \.visibleEscape)
     }
 
-    /// Printable text that keeps its line breaks.
+    /// The text with its line breaks.
+    ///
+    /// Other scalars that a terminal or a log processor interprets are escaped.
     package var printableLines: String {
         exactLines.map(\.printable).joined(separator: "\n")
     }
 
-    /// A line that begins no command for a log processor.
+    /// The line with its first character escaped if the line would begin a command for the log
+    /// processor of a CI service.
     var printableStart: String {
         let start = unicodeScalars.prefix { $0.properties.isWhitespace }
         let rest = unicodeScalars[start.endIndex...]

@@ -1,10 +1,12 @@
 package import Conformance
 
-/// How one case of a report is looked at again.
+/// The shell command that repeats a run or one of its cases.
 package struct ReplayCommand: Hashable, Redactable {
-    /// All but what selects the case.
+    /// The command without the arguments that select cases.
     package let command: ShellCommand
-    /// The command takes one case; without that it shows all of them.
+    /// Whether the command accepts `--only ID`.
+    ///
+    /// Without this option, the command repeats all cases.
     package let selects: Bool
 
     package init(_ words: [String], selects: Bool = true) {
@@ -16,14 +18,15 @@ package struct ReplayCommand: Hashable, Redactable {
         ReplayCommand(redaction.command(command.words), selects: selects)
     }
 
-    /// The command for these cases; for all where there are none.
+    /// Returns the command that repeats the cases with these IDs, or all cases when the list is
+    /// empty.
     package func text(_ caseIDs: String...) -> String { text(caseIDs) }
 
     package func text(_ caseIDs: [String]) -> String {
         (selects ? command.adding(caseIDs.flatMap { ["--only", $0] }) : command).description
     }
 
-    /// The command that explains a finding.
+    /// Returns the `assay explain` command for a finding code or a clause.
     package func explanation(of code: String) -> String {
         ShellCommand([command.words.first ?? "assay", "explain", code]).description
     }

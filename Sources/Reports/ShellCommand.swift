@@ -1,24 +1,26 @@
 internal import Conformance
 
-/// A command that a person can paste into the shell it was printed in.
+/// A command that a user can paste into a POSIX shell.
 ///
-/// Words are quoted where a POSIX shell would read more into them than stands there.
+/// Words that contain special characters of the shell are quoted.
 package struct ShellCommand: Hashable, Sendable, CustomStringConvertible {
-    /// The program, as it was called, and its arguments.
+    /// The path of the program, as the user typed it, and the arguments.
     package let words: [String]
 
     package init(_ words: [String]) {
         self.words = words
     }
 
-    /// The command with further arguments.
+    /// Returns the command with additional arguments at the end.
     package func adding(_ words: [String]) -> ShellCommand {
         ShellCommand(self.words + words)
     }
 
     package var description: String { words.map(Self.quoted).joined(separator: " ") }
 
-    /// The word as the shell has to be given it; single quotes keep all but themselves.
+    /// Returns a word quoted for the shell if necessary.
+    ///
+    /// Within single quotes, only the single quote is special.
     package static func quoted(_ word: String) -> String {
         let isPlain = word.utf8.allSatisfy { byte in
             switch byte {

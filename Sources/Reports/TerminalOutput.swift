@@ -1,13 +1,15 @@
 internal import Conformance
 
-/// The last step before text reaches a terminal or a log: nothing in it is a command of a foreign text.
+/// The last filter before text reaches a terminal or a log.
 ///
-/// Renderers escape what they print. This law holds for the rest as well, such as messages with a
-/// name of a file in them.
+/// It removes terminal codes and log processor commands that come from foreign text.
+///
+/// The renderers of reports already escape foreign text. This filter also covers all other output,
+/// such as messages that contain the name of a file.
 package struct TerminalOutput: Sendable {
-    /// Whether our own codes of color and of the progress line are kept.
+    /// Whether the codes that Assay itself uses for colors and the progress line are kept.
     private let keepsCodes: Bool
-    /// The command that surrounds foreign lines; it is ours.
+    /// The pair of commands that Assay prints around foreign lines; nil outside of GitHub Actions.
     private let stop: CommandStop?
 
     package init(keepsCodes: Bool, stop: CommandStop? = nil) {
@@ -15,11 +17,11 @@ package struct TerminalOutput: Sendable {
         self.stop = stop
     }
 
-    /// Codes that `TerminalStyle` and progress lines write.
+    /// The terminal codes that `TerminalStyle` and progress lines use.
     private static let codes = ["0m", "1m", "2m", "31m", "32m", "33m"].map { "\u{1b}[" + $0 }
     private static let lineCode = "\r\u{1b}[K"
 
-    /// The text as it is printed.
+    /// Returns the filtered text.
     package func text(_ text: String) -> String {
         guard text.utf8.contains(where: { !(0x20..<0x7f).contains($0) || $0 == 0x23 || $0 == 0x3a })
         else { return text }
@@ -60,15 +62,19 @@ package struct TerminalOutput: Sendable {
     }
 }
 
-/// Commands by which the log of GitHub Actions obeys nothing between them.
+/// The pair of commands between which GitHub Actions ignores workflow commands in a log.
 ///
-/// Escapes make foreign lines harmless already. This holds for commands that are not known here.
+/// Escapes already make foreign lines harmless. The pair additionally protects against commands
+/// that Assay does not know.
 package struct CommandStop: Hashable, Sendable {
     private let token: String
 
+    /// Creates a pair of commands with a random token; nil outside of GitHub Actions.
+    ///
     /// - Parameters:
-    ///   - environment: The variables of this process; nil is returned outside of GitHub Actions.
-    ///   - generator: Draws the token, which a foreign text cannot know.
+    ///   - environment: The environment variables of this process.
+    ///   - generator: The source of the random token, which the author of foreign text cannot
+    ///     predict.
     package init?(
         _ environment: [String: String],
         using generator: inout some RandomNumberGenerator
@@ -81,10 +87,12 @@ package struct CommandStop: Hashable, Sendable {
     private var start: String { "::stop-commands::\(token)" }
     private var end: String { "::\(token)::" }
 
-    /// Whether a line is one of the two commands.
+    /// Returns whether a line is one of the two commands of the pair.
     func owns(_ line: String) -> Bool { line == start || line == end }
 
-    /// The lines between the two commands, and no line of them ends the stop.
+    /// Returns the lines between the two commands of the pair.
+    ///
+    /// The token is removed from the lines so that none of them can end the pair.
     package func enclosed(_ lines: [String]) -> [String] {
         [start] + lines.map { $0.replacing(token, with: "assay") } + [end]
     }

@@ -1,12 +1,14 @@
 package import Conformance
 
-/// What a person reads: one block for every case that is not green, then the summary.
+/// Renders the report of a run for the terminal: one block for every case that needs attention,
+/// then the summary.
 package struct TerminalReport: Sendable {
     private let style: TerminalStyle
     /// The command that repeats the run, without `--only`.
     private let replay: Redacted<ReplayCommand>
 
-    /// The commands around the lines of the backend; nil where no log processor reads them.
+    /// The workflow commands to print around the backend's output; nil when the output does not go
+    /// to the log of GitHub Actions.
     private let stop: CommandStop?
 
     package init(
@@ -19,16 +21,17 @@ package struct TerminalReport: Sendable {
         self.stop = stop
     }
 
-    /// A block for every case that is not green; one cause that stops many cases is told once, with
-    /// the names of the others.
+    /// Returns a block of lines for every case that needs attention.
+    ///
+    /// Cases with the same cause share one block, which lists their IDs.
     ///
     /// - Parameters:
-    ///   - report: The run.
-    ///   - fullMax: How many are told in full, those first that most others follow; the rest has a line
-    ///     each.
-    /// - Returns: The blocks in the order of the suite, the lines behind them.
+    ///   - report: The report of the run.
+    ///   - fullMax: The maximum number of cases that are shown in full, beginning with the cases
+    ///     that lead the most other cases. Every other case gets one line.
+    /// - Returns: The blocks in the order of the suite, followed by the single lines.
     package func blocks(_ report: Redacted<RunReport>, fullMax: Int = .max) -> [String] {
-        // What stopped the run stands in its summary.
+        // If the run stopped before the first case, only the summary lists the reasons.
         guard report.obstacles.isEmpty else { return [] }
         let all = report.cases.filter { !block($0).isEmpty }
         guard all.count > fullMax else { return told(all) }
@@ -36,11 +39,14 @@ package struct TerminalReport: Sendable {
         let shown = all.filter { full.contains($0.contract.caseID) }
         let rest = all.filter { !full.contains($0.contract.caseID) }
         let hint =
-            "         \(rest.count) more, a line each above; --verbose tells all, --only ID one\n\n"
+            "         \(rest.count) more case\(rest.count == 1 ? "" : "s") listed above; "
+            + "--verbose shows all in full, --only ID shows one\n\n"
         return told(shown) + [rest.map(line).joined() + hint]
     }
 
-    /// The cases that say most: failures before doubts, and those first that others follow.
+    /// Returns the IDs of the most informative cases.
+    ///
+    /// Failures come before inconclusive cases, and cases that lead other cases come first.
     private func worst(_ results: [Redacted<CaseResult>], _ count: Int) -> [String] {
         let leading = LeadingCases(Self.toldAlone(results))
         let followers = Dictionary(uniqueKeysWithValues: leading.all.map { ($0.caseID, $0.count) })
@@ -54,7 +60,7 @@ package struct TerminalReport: Sendable {
             let id = result.contract.caseID
             return (kind, leading[id] == nil ? 0 : 1, -(followers[id] ?? 0))
         }
-        // One for each clause, before a second of any.
+        // One case of each clause comes before a second case of any clause.
         var known: Set<String> = []
         let sorted = results.enumerated().sorted {
             let (left, right) = (rank($0.element), rank($1.element))
@@ -66,16 +72,17 @@ package struct TerminalReport: Sendable {
         return order.sorted { rank($0).0 < rank($1).0 }.prefix(count).map(\.contract.caseID)
     }
 
-    /// The fewest characters of a case's name in its line, however long its clause is.
+    /// The minimum width of the case ID in a one-line case, in characters, even if the clause is
+    /// long.
     private static let nameWidthMin = 12
 
-    /// A case in one line.
+    /// Returns a case as one line: verdict, finding code, clause and case ID.
     private func line(_ result: Redacted<CaseResult>) -> String {
         let (word, paint): (String, (String) -> String) =
             switch result.verdict {
             case .failed: ("FAIL", style.red)
             case .unexpectedPass: ("PASSED!", style.red)
-            case .inconclusive: ("UNSURE", style.yellow)
+            case .inconclusive: ("INCONCL.", style.yellow)
             case .notRun: ("NOT RUN", style.yellow)
             case .passed, .knownFailure: ("", style.green)
             }
@@ -101,7 +108,7 @@ package struct TerminalReport: Sendable {
         }
     }
 
-    /// The cases that no common cause stops.
+    /// Returns the cases whose cause no other case shares.
     private static func toldAlone(_ results: [Redacted<CaseResult>]) -> [Redacted<CaseResult>] {
         var counts: [CommonCause: Int] = [:]
         for case let cause? in results.lazy.map({ CommonCause($0) }) {
@@ -110,41 +117,42 @@ package struct TerminalReport: Sendable {
         return results.filter { result in CommonCause(result).map { counts[$0] == 1 } ?? true }
     }
 
-    /// The short block of a case that fails like another one, which shows it with less.
+    /// Returns the short block of a case that fails in the same way as a shorter case, with a
+    /// reference to the shorter case.
     private func follower(_ result: Redacted<CaseResult>, of leader: String) -> String {
         guard let first = result.findings.first else { return block(result) }
         return headline(style.red("FAIL"), result, "\(first.code.rawValue) \(first.rule)")
             + lines("expected", first.expected, 12) + lines("actual", first.actual, 12)
-            + lines("first", "\(leader), which fails alike with less", 12)
+            + lines("see", "\(leader), a shorter case that fails in the same way", 12)
             + replayLine(result)
     }
 
     private static let othersMax = 12
 
-    /// The other cases of one cause.
+    /// Returns the line that lists the IDs of the other cases with the same cause.
     private func others(_ caseIDs: [String]) -> String {
         let shown = caseIDs.prefix(Self.othersMax).joined(separator: ", ")
         let more = caseIDs.count - Self.othersMax
         return lines(
-            "likewise",
-            "\(caseIDs.count) more case\(caseIDs.count == 1 ? "" : "s") for the same cause: "
+            "also",
+            "\(caseIDs.count) more case\(caseIDs.count == 1 ? "" : "s") with the same cause: "
                 + "\(shown)"
                 + (more > 0 ? " and \(more) more" : ""),
             12
         )
     }
 
-    /// The block of one case that is not green; empty for one that is.
+    /// Returns the block of lines for one case; an empty string for a case that needs no attention.
     package func block(_ result: Redacted<CaseResult>) -> String {
         switch result.verdict {
         case .passed, .knownFailure: return ""
         case .notRun where result.isDeclaredUnsupported: return ""
         case .notRun:
             return headline(style.yellow("NOT RUN"), result, "")
-                + lines("why", result.note ?? "", 12)
+                + lines("reason", result.note ?? "", 12)
         case .unexpectedPass:
             return headline(style.red("UNEXPECTED PASS"), result, "")
-                + lines("list", result.note ?? "", 12)
+                + lines("note", result.note ?? "", 12)
         case .inconclusive: return finding(style.yellow("INCONCLUSIVE"), result)
         case .failed: return finding(style.red("FAIL"), result)
         }
@@ -158,7 +166,7 @@ package struct TerminalReport: Sendable {
             + indented(result.contract.title, 6) + "      \(tail.printable)\n"
     }
 
-    /// A text of its own, wrapped; nothing in it moves the cursor.
+    /// Returns text wrapped to the width of the terminal and indented, with terminal codes escaped.
     private func indented(_ text: String, _ indent: Int) -> String {
         text.printableLines.wrapped(style.width - indent)
             .map { String(repeating: " ", count: indent) + $0 + "\n" }.joined()
@@ -166,7 +174,7 @@ package struct TerminalReport: Sendable {
 
     private func finding(_ label: String, _ result: Redacted<CaseResult>) -> String {
         guard let first = result.findings.first else {
-            return headline(label, result, "") + lines("why", result.note ?? "", 12)
+            return headline(label, result, "") + lines("reason", result.note ?? "", 12)
         }
         var text = headline(label, result, "\(first.code.rawValue) \(first.rule)")
         for finding in result.findings.prefix(4) {
@@ -186,13 +194,14 @@ package struct TerminalReport: Sendable {
             }
         }
         if result.findings.count > 4 {
-            text += "  … and \(result.findings.count - 4) more findings\n"
+            let plural = result.findings.count == 5 ? "" : "s"
+            text += "  … and \(result.findings.count - 4) more finding\(plural)\n"
         }
         if let note = result.note, note != first.actual { text += lines("note", note, 12) }
         let timeline = Timeline(result).lines(width: style.width)
         if !timeline.isEmpty { text += timeline.map { style.dim($0) + "\n" }.joined() }
         if let output = result.backendOutput, !output.isEmpty {
-            text += "  the backend's last lines:\n"
+            text += "  the last lines of the backend's output:\n"
             let last = output.exactLines.filter { !$0.isEmpty }.suffix(8).map {
                 "    " + $0.printable.prefix(style.width - 4)
             }
@@ -203,7 +212,7 @@ package struct TerminalReport: Sendable {
         let diagnosis = Diagnosis(first, of: result.contract)
         text += lines("cause", diagnosis.cause, 12)
         text += lines("remedy", diagnosis.remedy, 12)
-        if let choice = diagnosis.ifMeant { text += lines("meant?", choice, 12) }
+        if let choice = diagnosis.ifMeant { text += lines("intended?", choice, 12) }
         text += replayLine(result)
         text += "  explain   \(replay.value.explanation(of: first.code.rawValue).printable)\n"
         if !first.code.isInconclusive, let clause = Clause.named(result.contract.clause) {
@@ -225,9 +234,9 @@ package struct TerminalReport: Sendable {
         }.joined()
     }
 
-    /// The lines at the end of a run that no case was played in.
+    /// Returns the summary of a run that stopped before it ran any case, with the reasons.
     private func stop(_ report: Redacted<RunReport>) -> String {
-        let what = "stopped before the first of \(report.cases.count) cases"
+        let what = "stopped before any case ran (\(report.cases.count) selected)"
         return "\(style.bold("summary"))  \(style.red(what))\n"
             + report.obstacles.map { lines("stop", $0, 9) }.joined()
             + indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
@@ -235,7 +244,8 @@ package struct TerminalReport: Sendable {
 
     private static let leadersMax = 5
 
-    /// The lines at the end: counts, clauses, what was not compared, and the seed.
+    /// Returns the summary of a run: numbers of cases, clauses, values that were not compared, and
+    /// the seed.
     package func summary(_ report: Redacted<RunReport>) -> String {
         if !report.obstacles.isEmpty { return stop(report) }
         func count(_ verdict: Verdict, _ word: String, _ paint: (String) -> String) -> String? {
@@ -244,14 +254,19 @@ package struct TerminalReport: Sendable {
         }
         let counts = [
             count(.passed, "passed", style.green), count(.failed, "failed", style.red),
-            count(.knownFailure, "known failures", style.yellow),
+            count(
+                .knownFailure,
+                "known failure\(report.count(.knownFailure) == 1 ? "" : "s")",
+                style.yellow
+            ),
             count(.unexpectedPass, "passed unexpectedly", style.red),
             count(.inconclusive, "inconclusive", style.yellow),
             count(.notRun, "not run", style.yellow),
         ].compactMap { $0 }.joined(separator: " · ")
         let seconds = Int((report.seconds * 100).rounded())
         var text =
-            "\(style.bold("summary"))  \(report.cases.count) cases in "
+            "\(style.bold("summary"))  \(report.cases.count) case"
+            + "\(report.cases.count == 1 ? "" : "s") in "
             + "\(seconds / 100).\(seconds % 100 < 10 ? "0" : "")\(seconds % 100) s\n"
             + "         \(counts)\n"
         if let worked = report.backendSeconds {
@@ -259,25 +274,32 @@ package struct TerminalReport: Sendable {
             let time = "\(tenths / 10).\(tenths % 10) s"
             text +=
                 report.backendCount == 1
-                ? "         the backend had requests to answer in \(time) of it\n"
-                : "         \(report.backendCount) backends had requests to answer in \(time) of "
-                    + "theirs\n"
+                ? "         the backend was handling requests for \(time) of that time\n"
+                : "         \(report.backendCount) backends were handling requests for \(time) in "
+                    + "total\n"
         }
         let leading = LeadingCases(Self.toldAlone(report.cases)).all
         for (caseID, count) in leading.prefix(Self.leadersMax) {
             let cases = "\(count) more case\(count == 1 ? "" : "s")"
-            text += indented("first \(caseID): \(cases) that contain it fail alike", 9)
+            text += indented(
+                "start with \(caseID): \(cases) containing the same steps failed in the same way",
+                9
+            )
         }
         let standing = report.standing
         text += "         clauses proven \(standing.count(.proven)) of \(standing.clauses.count)"
         if let grade = standing.grade { text += " · grade \(style.bold(grade.rawValue))" }
         text += "\n"
         let broken = standing.names(.failed)
-        if !broken.isEmpty { text += lines("", "broken " + broken.joined(separator: " "), 9) }
+        if !broken.isEmpty {
+            text += lines("", "failed clauses: " + broken.joined(separator: " "), 9)
+        }
         let unproven = standing.names(.unproven)
-        if !unproven.isEmpty { text += lines("", "unproven " + unproven.joined(separator: " "), 9) }
+        if !unproven.isEmpty {
+            text += lines("", "unproven clauses: " + unproven.joined(separator: " "), 9)
+        }
         for (line, clauses) in Standing.unseen(report.value.cases) {
-            text += indented("\(clauses.joined(separator: " ")) not shown: \(line)", 9)
+            text += indented("\(clauses.joined(separator: " ")) not proven: \(line)", 9)
         }
         let skipped = Dictionary(
             grouping: report.value.cases.filter {
@@ -286,20 +308,28 @@ package struct TerminalReport: Sendable {
             by: { $0.note ?? "" }
         )
         for (note, cases) in skipped.sorted(by: { $0.key < $1.key }) {
-            text += indented("not run: \(cases.count) cases, \(note)", 9)
+            text += indented(
+                "\(cases.count) case\(cases.count == 1 ? "" : "s") not run: \(note)",
+                9
+            )
         }
         let volatile = Set(report.cases.flatMap(\.volatile)).sorted()
         if !volatile.isEmpty {
             let list = volatile.prefix(8).joined(separator: ", ")
             let more = volatile.count > 8 ? ", …" : ""
-            text += indented("not compared, because it differs by itself: \(list)\(more)", 9)
+            text += indented(
+                "not compared, because the values vary between identical runs: \(list)\(more)",
+                9
+            )
         }
         for note in report.remarks { text += indented(note, 9) }
         if report.isOutOfTime {
             let cut = report.cases.count { $0.verdict == .notRun && !$0.isDeclaredUnsupported }
-            text += "         the time was over before \(cut) cases had run\n"
+            text += "         time limit reached, \(cut) case\(cut == 1 ? "" : "s") not run\n"
         }
-        if report.isInterrupted { text += "         interrupted; what had run is reported\n" }
+        if report.isInterrupted {
+            text += "         interrupted; the report covers the cases that had finished\n"
+        }
         text += indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
         return text
     }

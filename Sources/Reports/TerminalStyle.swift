@@ -1,14 +1,17 @@
-/// How a terminal is written to: its width, and its colours; on anything else every text comes back as
-/// it is.
+/// The width and the colors of terminal output.
+///
+/// Without colors, every string is returned unchanged.
 package struct TerminalStyle: Hashable, Sendable {
-    /// What is wide enough where nobody says how wide it is.
+    /// The width to use when the width of the terminal is unknown, in columns.
     package static let standardWidth = 98
-    /// Columns that a terminal may have: below the first a picture of what was said has no room, and
-    /// lines beyond the second are hard to read.
+    /// The supported widths in columns.
+    ///
+    /// The timeline of a case does not fit in less than the minimum, and lines longer than the
+    /// maximum are hard to read.
     package static let widths = 72...160
 
     package let isColoured: Bool
-    /// How many characters a line has at most.
+    /// The maximum number of characters in a line.
     package let width: Int
 
     package init(isColoured: Bool, width: Int = standardWidth) {

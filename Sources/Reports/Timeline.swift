@@ -1,33 +1,39 @@
 package import Conformance
 
-/// The exchanges of a run, a line each, in virtual time.
+/// The timeline of a case: its exchanges (requests with their responses), one per line, with
+/// virtual times.
 package struct Timeline: Sendable {
-    /// Where the words of an exchange begin.
+    /// The column at which the description of an exchange starts in its line.
     private static let indent = 50
 
-    /// How many characters a line has at most.
+    /// The maximum number of characters in a line.
     private var width = TerminalStyle.standardWidth
     private let exchanges: [Exchange]
     private let base: Instant
-    /// What the deliveries say, by their names.
+    /// A short summary of the event in each delivery, by the name of the delivery.
     private let events: [String: String]
 
+    /// Creates the timeline of a list of exchanges.
+    ///
     /// - Parameters:
-    ///   - exchanges: What was said, in order.
-    ///   - base: The moment that virtual times count from.
-    ///   - contract: Whose deliveries these are; it knows what each says.
+    ///   - exchanges: The exchanges, in the order of the journal.
+    ///   - base: The time to which the virtual times are relative.
+    ///   - contract: The contract that contains the deliveries, for summaries of their events; nil
+    ///     for no summaries.
     package init(_ exchanges: [Exchange], base: Instant, of contract: Contract? = nil) {
         self.exchanges = exchanges
         self.base = base
         events = contract?.eventTexts ?? [:]
     }
 
-    /// The exchanges of a case's judged run.
+    /// Creates the timeline of the run by which a case was judged.
     package init(_ result: Redacted<CaseResult>) {
         self.init(result.timeline, base: result.base, of: result.contract)
     }
 
-    /// At most `lineMax` lines; what lies in the middle is counted instead.
+    /// Returns the timeline in about `lineMax` lines.
+    ///
+    /// Lines in the middle are replaced by their number.
     package func lines(
         lineMax: Int = 40,
         width: Int = TerminalStyle.standardWidth
@@ -46,18 +52,18 @@ package struct Timeline: Sendable {
             + lines.suffix(half)
     }
 
-    /// An exchange as a diagram shows it.
+    /// An exchange in the form in which a sequence diagram shows it.
     struct Entry {
         let exchange: Exchange
-        /// From the moment that virtual times count from: `+0m05.000`.
+        /// The virtual time of the exchange relative to the base, such as `+0m05.000`.
         let time: String
-        /// What was said.
+        /// The description of the request.
         let words: String
-        /// What became of it.
+        /// The status of the response, or the way in which the request failed.
         let outcome: String
     }
 
-    /// All that is shown, in order.
+    /// The exchanges that a sequence diagram shows, in order.
     var entries: [Entry] {
         let shown = Self.withoutRepeatedProbes(exchanges)
         return zip(shown, Self.moments(shown)).map { exchange, moment in
@@ -70,10 +76,10 @@ package struct Timeline: Sendable {
         }
     }
 
-    /// When each took place in the contract's time.
+    /// Returns the virtual times of the exchanges.
     ///
-    /// What names nobody, such as a fetch of keys, bears the time of the world that all cases share:
-    /// it is shown at the moment of what came before.
+    /// An exchange outside of the case's namespace, such as a fetch of public keys, has no time on
+    /// the case's clock. It gets the time of the exchange before it.
     private static func moments(_ exchanges: [Exchange]) -> [Instant] {
         let isShared = !exchanges.contains { !$0.namespace.isEmpty }
         var moment = exchanges.first { isShared || !$0.namespace.isEmpty }?.at
@@ -83,14 +89,17 @@ package struct Timeline: Sendable {
         }
     }
 
-    /// Settling asks the probes again and again, and golden reads are asked until they are answered
-    /// as recorded; only the last answers matter.
+    /// Removes repeated requests of the same probe (a read of the backend's state), except for the
+    /// last one.
+    ///
+    /// Probes are repeated while the run waits for the backend to finish, and reads of a recorded
+    /// run until the response matches the recording. Only the last response matters.
     private static func withoutRepeatedProbes(_ exchanges: [Exchange]) -> [Exchange] {
         var last: [Exchange.Purpose: Int] = [:]
         for exchange in exchanges { last[exchange.purpose] = exchange.sequence }
         return exchanges.filter { exchange in
             switch exchange.purpose {
-            // Each call of an app on a phone is a step of its own.
+            // A call by the app on a phone is part of the app's behavior and is never removed.
             case .appCall where exchange.phone != nil: true
             case .probe, .appCall, .screen: last[exchange.purpose] == exchange.sequence
             default: true
@@ -98,7 +107,8 @@ package struct Timeline: Sendable {
         }
     }
 
-    /// An exchange in one line, and what does not fit of an event or of an answer below it.
+    /// Returns the line of an exchange, followed by lines with the rest of a long event or
+    /// response.
     private func line(_ exchange: Exchange, at moment: Instant) -> [String] {
         let parties = "\(pad(exchange.from.description, 10)) → \(exchange.to)"
         let start =
@@ -107,7 +117,7 @@ package struct Timeline: Sendable {
         let said = "\(subject(exchange)) \(call(exchange))".printable
         let rest = Self.answer(exchange).map { cut($0.printable) } ?? []
         if exchange.from == .app {
-            // A command is one long word, and its end is what matters.
+            // A bridge command is one long word whose end is important.
             let parts = cut(said, lineMax: Self.commandLineMax)
             return [start + (parts.first ?? "")]
                 + (parts.dropFirst() + rest).map { String(repeating: " ", count: Self.indent) + $0 }
@@ -120,7 +130,8 @@ package struct Timeline: Sendable {
     private static let answerLineMax = 3
     private static let commandLineMax = 6
 
-    /// JSON has few places to break at, so it is broken anywhere; the first lines say enough.
+    /// Breaks JSON into lines at any character, because JSON has few spaces, and returns at most
+    /// `lineMax` lines.
     private func cut(_ answer: String, lineMax: Int = Self.answerLineMax) -> [String] {
         var (rest, lines) = (Substring(answer), [String]())
         while !rest.isEmpty, lines.count < lineMax {
@@ -138,7 +149,8 @@ package struct Timeline: Sendable {
         }
     }
 
-    /// What was said: on the bridge the command itself, of an app's call the ids in it.
+    /// Returns the description of a request: the bridge command, the summary of the event, or the
+    /// method and path.
     private func call(_ exchange: Exchange) -> String {
         if case .delivery(let name, _) = exchange.purpose, let text = events[name] { return text }
         let body = try? JSONValue(parsing: exchange.request.body)
@@ -148,7 +160,7 @@ package struct Timeline: Sendable {
         let line = "\(exchange.request.method) \(exchange.request.target)"
         switch exchange.purpose {
         case .gesture:
-            let missing = body?["missing"]?.string.map { "finds no '\($0)'" }
+            let missing = body?["missing"]?.string.map { "did not find '\($0)'" }
             return [exchange.phone?.name, body?["text"]?.string, missing]
                 .compactMap { $0 }.joined(separator: " ")
         case .screen:
@@ -160,7 +172,8 @@ package struct Timeline: Sendable {
         }
     }
 
-    /// What the backend said: the reason often stands there.
+    /// Returns the start of the backend's response body, which often contains the reason for an
+    /// error.
     private static func answer(_ exchange: Exchange) -> String? {
         guard exchange.to == .backend, let body = exchange.response?.body, !body.isEmpty else {
             return nil
@@ -192,11 +205,11 @@ package struct Timeline: Sendable {
 
     private func outcome(_ exchange: Exchange) -> String {
         switch exchange.outcome {
-        case .pending: "no answer"
+        case .pending: "no response"
         case .answered(let response): "\(response.status)"
-        case .answerLost(let response?): "\(response.status) lost"
-        case .answerLost(nil): "hung up"
-        case .requestCut: "cut"
+        case .answerLost(let response?): "lost (\(response.status))"
+        case .answerLost(nil): "disconnect"
+        case .requestCut: "truncated"
         case .failed(.refused, _): "refused"
         case .failed(.closed, _): "closed"
         case .failed(.timedOut, _): "timed out"

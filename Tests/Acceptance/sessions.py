@@ -175,7 +175,7 @@ def protected_route(s):
 
 
 def push_refused_once(s):
-    s.control("/faults/onesignal", {"answers": [503, "ok"]}, method="PUT")
+    s.control("/faults/onesignal", {"responses": [503, "ok"]}, method="PUT")
     s.register("maria-1")
     s.store("purchase", "maria-1")
     s.pushed()

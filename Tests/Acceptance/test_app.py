@@ -342,12 +342,12 @@ class TestOtherApps(AppTest):
     def test_a_profile_that_speaks_of_another_app(self):
         for change, word in [
             (('upgrade: "#upgrade"', 'upgrade: "#buy"'), "#upgrade"),
-            (('upgrade: "#upgrade"', 'upgrade: "#a:nonsense"'), "no CSS selector"),
+            (('upgrade: "#upgrade"', 'upgrade: "#a:nonsense"'), "not a valid CSS selector"),
             (("assay: 1\n", "assay: 1\nendpoints: {register: POST /v2/people}\n"),
              "POST /api/user/register"),
             (("startup: 8s", "vault: {id: uid}\n  startup: 8s"), "not 'uid'"),
             (("assay: 1\n", 'assay: 1\nendpoints: {register: {post: /api/user/register, '
-              'body: {user: "{{id}}", deviceId: "{{device}}"}}}\n'), "it lacks /user"),
+              'body: {user: "{{id}}", deviceId: "{{device}}"}}}\n'), "the body lacks /user"),
         ]:
             result, _ = self.judge("index.html", "--only", "app/smoke", profile=self.profile(change))
             self.assertEqual(result.returncode, 2, (change, result.stdout, result.stderr))
@@ -403,7 +403,7 @@ class TestBadPages(AppTest):
     def test_a_program_that_is_no_browser(self):
         result, _ = self.judge("index.html", *self.ONE, "--browser", "/bin/true")
         self.assertEqual(result.returncode, 6)
-        self.assertIn("does not answer as a Chromium", result.stderr)
+        self.assertIn("does not respond like Chromium", result.stderr)
 
     def test_no_page(self):
         server, base = serve_pages()

@@ -36,7 +36,7 @@ SHELL = ["sh", "-e", "-c"]
 
 
 def sections():
-    parts = re.split(r"^## (.+)$", GUIDE.read_text(), flags=re.M)[1:]
+    parts = re.split(r"^### (.+)$", GUIDE.read_text(), flags=re.M)[1:]
     return dict(zip(parts[::2], parts[1::2]))
 
 

@@ -170,7 +170,7 @@ class ControlAPI(unittest.TestCase):
 
     def test_read_faults(self):
         rest = self.serving.urls["revenuecat"] + "/v1/subscribers/ada"
-        plan = {"answers": [503, 429, "half", "malformed"], "reads": True}
+        plan = {"responses": [503, 429, "truncated-response", "malformed"], "reads": True}
         self.serving.control("PUT", "/faults/revenuecat", plan)
         self.assertEqual(requests.get(rest, timeout=30).status_code, 503)
         limited = requests.get(rest, timeout=30)

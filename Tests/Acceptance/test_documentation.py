@@ -110,10 +110,10 @@ class Site(unittest.TestCase):
         browser.wait("document.querySelectorAll('.block').length > 0")
         browser.press("/", "/")
         browser.wait("document.activeElement.id === 'search'")
-        browser.call("Input.insertText", text="push-answer-lost")
+        browser.call("Input.insertText", text="push-response-lost")
         browser.wait("document.querySelectorAll('#found [role=option]').length > 0")
         browser.press("Enter", "\r")
-        browser.wait("location.pathname.includes('/contracts/') && location.hash.includes('push-answer-lost')"
+        browser.wait("location.pathname.includes('/contracts/') && location.hash.includes('push-response-lost')"
                      " && document.querySelectorAll('.block').length > 0")
         outside = ("performance.getEntriesByType('resource')"
                    ".filter(each => !each.name.startsWith('file:')).map(each => each.name)")

@@ -797,7 +797,7 @@ class FirebaseREST(unittest.TestCase):
 
     def test_codes_by_fault(self):
         for code in sorted(BY_FAULT):
-            plan = {"answers": [f"code {code} : by plan"]}
+            plan = {"responses": [f"code {code} : by plan"]}
             self.serving.control("PUT", "/faults/firebase", plan)
             self.fails(self.user("signUp", {}), code, text="by plan")
         self.assertIn("idToken", self.anonymous())

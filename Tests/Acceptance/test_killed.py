@@ -64,20 +64,20 @@ class Killed(unittest.TestCase):
         judged = self.assay("judge", "run.ndjson")
         self.assertEqual(judged.returncode, 130, judged)
         words = " ".join(judged.stdout.split())
-        self.assertIn("the run was ended from outside; ", words)
-        self.assertRegex(words, r"of \d+ cases are there; missing: revenuecat/")
+        self.assertIn("the run did not finish; ", words)
+        self.assertRegex(words, r"cases in the file: \d+ of \d+; missing: revenuecat/")
 
     def test_a_campaign_keeps_its_histories_as_it_draws_them(self):
         (pathlib.Path(self.folder.name) / "assay.yaml").write_text(PROFILE)
-        lives = self.corpus / "lives"
-        self.kill(lambda: self.lines() >= 2 and len(list(lives.iterdir())) >= 5,
-                  "explore", "--lives", "100000", "--jobs", "2", "--shrink-time", "1s", "--seed", "1",
+        histories = self.corpus / "histories"
+        self.kill(lambda: self.lines() >= 2 and len(list(histories.iterdir())) >= 5,
+                  "explore", "--histories", "100000", "--jobs", "2", "--shrink-time", "1s", "--seed", "1",
                   "--corpus", "corpus", "--save", "run.ndjson",
                   "--start", START + " --defect cancellation-revokes")
         judged = self.assay("judge", "run.ndjson")
         self.assertEqual(judged.returncode, 130, judged)
         self.assertIn("FAIL", judged.stdout)
-        again = self.assay("explore", "--lives", "5", "--jobs", "2", "--corpus", "corpus",
+        again = self.assay("explore", "--histories", "5", "--jobs", "2", "--corpus", "corpus",
                            "--start", START)
         self.assertEqual(again.returncode, 0, again)
 

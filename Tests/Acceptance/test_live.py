@@ -96,7 +96,7 @@ class SlowReader(Live):
 class Page(Live):
     def test_it_shows_what_happens_and_does_what_is_asked(self):
         self.open()
-        self.fill("store", "A customer, a store or a developer does something.",
+        self.fill("store", "Performs an action of a customer, a store or a developer.",
                   action="purchase", user="ada", product="pro_monthly", settle="true")
         self.browser.wait("document.querySelector('.row')?.textContent.includes('INITIAL_PURCHASE')")
         self.said("purchase: done")
@@ -164,17 +164,17 @@ class Page(Live):
         for word in ("billing-issue", "paywall/complete", "change-plan", "onesignal"):
             self.assertIn(word, words)
         # A fault by its form: the list may be written as people write lists.
-        self.fill("faults", "Schedules the answers to a provider's next calls.",
-                  provider="onesignal", answers="503, ok")
+        self.fill("faults", "Schedules the responses of a provider's fake to its next calls.",
+                  provider="onesignal", responses="503, ok")
         self.said("onesignal: done")
-        self.assertEqual(self.serving.control("GET", "/faults")["faults"]["onesignal"]["answers"],
+        self.assertEqual(self.serving.control("GET", "/faults")["faults"]["onesignal"]["responses"],
                          [503, "ok"])
         # A snapshot is kept and put back.
-        self.fill("state", "Keeps a copy of a namespace.", name="before")
-        self.said("Keeps a copy of a namespace.: done")
+        self.fill("state", "Saves a snapshot of a namespace.", name="before")
+        self.said("Saves a snapshot of a namespace.: done")
         self.assertEqual(self.serving.control("GET", "/snapshots")["snapshots"], ["before"])
         # What is refused is told in the API's own words.
-        self.fill("store", "A customer, a store or a developer does something.",
+        self.fill("store", "Performs an action of a customer, a store or a developer.",
                   action="renew", user="nobody")
         self.said("there is no customer 'nobody'")
 
@@ -382,7 +382,7 @@ class Kept(unittest.TestCase):
         lines = []
         for line in process.stderr:
             lines.append(line)
-            if line.startswith("kept: "):
+            if line.startswith("kept running: "):
                 break
         address = re.search(r"^page +(http\S+)", "".join(lines), re.M).group(1)
         backend = re.search(r"^backend +(http\S+)", "".join(lines), re.M).group(1)

@@ -75,7 +75,7 @@ class Noise(unittest.TestCase):
                 "Welcome! Your order {{any.number}} of {{any.number}} is on its way",
                 "seen={{some.cookie1}}; Path=/shop; Expires={{any.text}}; HttpOnly",
                 "<h1>Welcome</h1>", "<p>Order {{any.number}}</p>", "premium_monthly,{{any.number}}",
-                '"Good day"', f"of {name} end as they were recorded",
+                '"Good day"', f"of {name} have the recorded outcome",
             ):
                 self.assertIn(part, text)
             # Alike in every play of one day, and another tomorrow.
@@ -99,7 +99,7 @@ class Noise(unittest.TestCase):
             with self.subTest(defect=defect):
                 out = assay(self.folder, "distil", "--out", "refused", "--start", start(defect),
                             "recordings/noise/day", expect=1)
-                self.assertIn("not written, as it is red on its own backend", out)
+                self.assertIn("not written, because it fails on the recorded backend", out)
                 self.assertFalse(os.path.exists(os.path.join(self.folder, "refused")))
 
     def test_5_a_backend_that_does_not_start_is_told(self):

@@ -183,10 +183,10 @@ class OneSignal(unittest.TestCase):
         self.assertNotEqual(third.response.id, first.response.id)
 
     def test_retry_after(self):
-        self.serving.control("PUT", "/faults/onesignal", {"answers": [429, 503, "ok"]})
+        self.serving.control("PUT", "/faults/onesignal", {"responses": [429, 503, "ok"]})
         result = create_notification_with_retry(self.api, self.notification(), base_delay=1.0)
         self.assertTrue(result.response.id)
-        self.serving.control("PUT", "/faults/onesignal", {"answers": [429, 503]})
+        self.serving.control("PUT", "/faults/onesignal", {"responses": [429, 503]})
         limited = self.raw("POST", "/notifications", self.notification().to_dict())
         self.assertEqual(limited.json(), sample("error_429_rate_limit"))
         self.assertEqual(limited.headers["Retry-After"], "1")

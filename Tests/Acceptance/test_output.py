@@ -45,7 +45,7 @@ PRINTING = {
     "doctor": [(["doctor", "--start", START], 0)],
     "init": [(["init", "--start", START, "--write", "{new}.yaml"], 0)],
     "app": [(["app", "--scripted", "--only", "app/bridge/decoding"], 0)],
-    "explore": [(["explore", "--lives", "3", "--start", START], 0)],
+    "explore": [(["explore", "--histories", "3", "--start", START], 0)],
     "mutants": [(["mutants", "--defect", "no-dedupe", "--only", "revenuecat/idempotency"], 0)],
     "demo": [(["demo", "--only", "revenuecat/idempotency"], 0)],
     "": [(["--help"], 0), (["--version"], 0), (["help", "verify"], 0),

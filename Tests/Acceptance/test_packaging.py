@@ -96,7 +96,7 @@ class Bare(unittest.TestCase):
         for command in ("--version", "list", "verify --target http://127.0.0.1:1"):
             done = run(*words, "sh", "-c", f"mount -t tmpfs none /proc && exec {BINARY} {command}")
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
-            self.assertRegex(done.stderr, "there is no /proc here.*mount -t proc proc /proc")
+            self.assertRegex(done.stderr, "/proc is not mounted.*mount -t proc proc /proc")
 
 
 class Containers(unittest.TestCase):
@@ -117,7 +117,7 @@ class Containers(unittest.TestCase):
         self.assertEqual(environment["REVENUECAT_API_BASE"], "http://assay:9310")
         self.assertIn(environment["REVENUECAT_WEBHOOK_AUTH"], services["fakes"]["command"])
         # 'run' leaves a service's other names away unless it is told not to.
-        for path in (PACKAGING / "compose.yaml", ROOT / "Sources/Conformance/Conformance.docc/Guides/GettingIt.md"):
+        for path in (PACKAGING / "compose.yaml", ROOT / "Sources/Conformance/Conformance.docc/Guides/Install.md"):
             for line in re.findall(r"docker compose run.*", path.read_text()):
                 self.assertIn("--use-aliases", line)
         # What listens for others demands a token.
@@ -188,7 +188,7 @@ class Action(unittest.TestCase):
         used = set(re.findall(r"inputs\.([\w-]+)", (ACTION / "action.yml").read_text()))
         self.assertEqual(used, set(action["inputs"]))
         # What the guide shows is valid, too.
-        guide = (ROOT / "Sources/Conformance/Conformance.docc/Guides/GettingIt.md").read_text()
+        guide = (ROOT / "Sources/Conformance/Conformance.docc/Guides/Install.md").read_text()
         job = yaml.safe_load(re.search(r"```yaml\n(.*?)```", guide, re.S)[1])
         [step] = [s for s in job["jobs"]["assay"]["steps"] if "actions/assay" in s.get("uses", "")]
         self.assertEqual(set(step["with"]) - set(action["inputs"]), set())

@@ -101,7 +101,7 @@ class PrivateAuthority(unittest.TestCase):
         event = ["send", "RENEWAL", "--to", self.url + "/hook"]
         done = self.run_assay(*event)
         self.assertEqual(done.returncode, 6)
-        self.assertIn("nobody who is trusted vouches for its certificate; --ca FILE", done.stderr)
+        self.assertIn("its certificate is not signed by a trusted CA; pass the CA certificate with --ca FILE", done.stderr)
         self.assertEqual(self.server.seen, [])
         ways = [(["--ca", "ca.pem"], {}), ([], {"ASSAY_CA": "ca.pem"}), ([], {"SSL_CERT_FILE": "ca.pem"})]
         for words, variables in ways:
@@ -115,7 +115,7 @@ class PrivateAuthority(unittest.TestCase):
                   for part in ("--listen", f"{name}=127.0.0.1:0")]
         done = self.run_assay("verify", "--target", self.url, *only, *listen)
         self.assertEqual(done.returncode, 6, done.stdout + done.stderr)
-        self.assertIn("vouches for its certificate", done.stderr)
+        self.assertIn("is not signed by a trusted CA", done.stderr)
         done = self.run_assay("verify", "--target", self.url, "--ca", "ca.pem", *only, *listen)
         self.assertIn("summary", done.stdout)
         self.assertTrue(self.server.seen)
@@ -164,7 +164,7 @@ class PrivateAuthority(unittest.TestCase):
 
     def test_what_is_no_authority_is_told_before_anything_is_sent(self):
         (self.folder / "text.pem").write_text("no certificate")
-        for path, words in (("nope.pem", "there is no such file"), ("text.pem", "it is no certificate in PEM")):
+        for path, words in (("nope.pem", "the file does not exist"), ("text.pem", "the file is not in PEM format")):
             done = self.run_assay("send", "RENEWAL", "--to", self.url, "--ca", path)
             self.assertEqual(done.returncode, 2)
             self.assertIn(f"--ca '{path}': {words}", done.stderr)

@@ -202,8 +202,8 @@ class WholeRound(unittest.TestCase):
         self.write("field-renamed")
         assay(self.folder, "verify", "recordings", "--update", expect=1)
         told = assay(self.folder, "review", "--check", expect=1)
-        self.assertRegex(told, r"answer body /plan\n +gone +\"")
-        self.assertRegex(told, r"answer body /tier\n +new +\"")
+        self.assertRegex(told, r"response body /plan\n +gone +\"")
+        self.assertRegex(told, r"response body /tier\n +new +\"")
         assay(self.folder, "review", "--accept-all")
         assay(self.folder, "verify", "recordings")
         golden.write_bytes(first)
@@ -247,7 +247,7 @@ class WholeRound(unittest.TestCase):
 
     def test_9_a_recording_is_looked_through_before_a_commit(self):
         out = assay(self.folder, "record", "--check", "recordings/shop/first-purchase")
-        self.assertIn("nothing looks secret in", out)
+        self.assertIn("no value looks like a secret in", out)
         path = pathlib.Path(self.folder, "recordings/shop/first-purchase/recording.ndjson")
         edited = pathlib.Path(self.folder, "edited.ndjson")
         edited.write_text(re.sub("‹secret:[0-9a-f]+›|‹password:[0-9a-f]+›", "planted-password-1",
@@ -292,10 +292,10 @@ class WholeRound(unittest.TestCase):
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(timeout=60), 130)
             errors.seek(0)
-            self.assertIn("goes on where it was", errors.read())
+            self.assertIn("repeat the command to continue", errors.read())
         known = len(state.read_text().splitlines()) - 1
         self.assertFalse(pathlib.Path(self.folder, "later/x/golden.yaml").exists())
-        self.assertIn(f"{known} answers of an earlier search are known", assay(self.folder, *command))
+        self.assertIn(f"continuing an earlier search; known results: {known}", assay(self.folder, *command))
         self.assertFalse(state.exists())
         text = pathlib.Path(self.folder, "later/x/golden.yaml").read_text()
         self.assertEqual(text.count('"active"'), 1)
@@ -454,8 +454,8 @@ class Proxy(unittest.TestCase):
         body = requests.get(self.recorder.proxy + "/big", timeout=60).content
         self.assertEqual(body, b"0123456789abcdef" * (20 << 16))
         found = [line for line in lines(self.folder, "out") if "end" in line]
-        self.assertTrue(any((line.get("answer") or {}).get("body", {}) and
-                            "omitted" in line["answer"]["body"] for line in found))
+        self.assertTrue(any((line.get("response") or {}).get("body", {}) and
+                            "omitted" in line["response"]["body"] for line in found))
 
     def test_a_stream_is_passed_on_as_it_comes(self):
         address = urllib.parse.urlsplit(self.recorder.proxy)
@@ -543,7 +543,7 @@ class Ends(unittest.TestCase):
         self.assertLessEqual(len(lost), senders, lost)
         self.assertGreaterEqual(len(recorded), 400)
         out = assay(self.folder, "distil", "out", "--id", "x/y", "--print")
-        self.assertIn("did not close it", out)
+        self.assertIn("did not close the file", out)
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
     def test_a_full_disk_is_told_and_the_proxy_goes_on(self):
@@ -567,7 +567,7 @@ class Ends(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 74, errors)
-        self.assertIn("cannot go on writing", errors)
+        self.assertIn("cannot continue writing", errors)
         data = pathlib.Path(self.folder, "out/recording.ndjson").read_bytes()
         self.assertTrue(data.endswith(b"\n"))
         for line in data.splitlines():
@@ -582,7 +582,7 @@ class Ends(unittest.TestCase):
         golden = pathlib.Path(self.folder, "recordings/shop/one/golden.yaml.new")
         self.assertIn("POST /api/user/register", golden.read_text())
         errors = pathlib.Path(self.folder, "record.err").read_text()
-        self.assertIn("played on the backend that was recorded", errors)
+        self.assertIn("on the recorded backend", errors)
 
     def test_a_trap_is_told_as_a_bug_and_what_was_written_stays(self):
         recorder = Recorder(self.folder, "out")
@@ -593,7 +593,7 @@ class Ends(unittest.TestCase):
         recorder.errors.seek(0)
         self.assertIn("a bug in Assay", recorder.errors.read())
         recorder.errors.close()
-        self.assertIn("did not close it", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
+        self.assertIn("did not close the file", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
 
     def test_a_folder_without_leave_to_write_is_told(self):
         if os.geteuid() == 0:
@@ -609,7 +609,7 @@ class Ends(unittest.TestCase):
         recorder = Recorder(self.folder, "out")
         self.assertEqual(requests.get(recorder.proxy + "/healthz", timeout=20).status_code, 200)
         self.assertEqual(recorder.stop(signal.SIGHUP), 0)
-        self.assertNotIn("did not close it", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
+        self.assertNotIn("did not close the file", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
 
     def test_a_backend_that_ends_is_told_and_ends_the_recording(self):
         start = (f"echo $$ > pid; echo the last words; "
@@ -624,13 +624,13 @@ class Ends(unittest.TestCase):
         recorder.errors.close()
         self.assertIn("the backend ended by itself: signal 9 ended it", errors)
         self.assertIn("the last words", errors)
-        self.assertNotIn("did not close it", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
+        self.assertNotIn("did not close the file", assay(self.folder, "distil", "out", "--id", "x/y", "--print"))
 
     def test_a_port_that_is_taken_leaves_nothing_behind(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             address = "127.0.0.1:%d" % taken.getsockname()[1]
             out = assay(self.folder, "record", "--listen", address, "deep/down/out", expect=6)
-            self.assertIn("choose another with --listen", out)
+            self.assertIn("choose another port with --listen", out)
             self.assertFalse(os.path.exists(os.path.join(self.folder, "deep")))
             out = assay(self.folder, "record", "--listen", "127.0.0.1:0", "--listen",
                         "control=" + address, "deep/down/out", expect=6)

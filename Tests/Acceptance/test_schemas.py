@@ -47,7 +47,7 @@ source: a test
 steps:
   - deliver: purchase
     event: {type: INITIAL_PURCHASE, user: ada}
-expect: {answers: 200}
+expect: {status: 200}
 """
 
 
@@ -78,9 +78,9 @@ class SchemaTests(unittest.TestCase):
         for right, wrong in [
             ("title: T\n", ""),
             ("clause: S-03", "clause: Q-03"),
-            ("answers: 200", "answer: 200"),
-            ("answers: 200", "answers: 2000"),
-            ("answers: 200", "answers: refussed"),
+            ("status: 200", "response: 200"),
+            ("status: 200", "status: 2000"),
+            ("status: 200", "status: refussed"),
             ("deliver: purchase", "delivr: purchase"),
             ("INITIAL_PURCHASE", "INITIAL_PURCHSE"),
             ("user: ada", "user: [ada]"),

@@ -38,24 +38,24 @@ struct ExploreTests {
 
     @Test func `a correct backend keeps every life, and leaves a corpus`() async throws {
         let folder = try TemporaryFolder()
-        let words = ["--lives", "40", "--seed", "1", "--corpus", "lives"]
+        let words = ["--histories", "40", "--seed", "1", "--corpus", "corpus"]
         let result = try await explore(words, in: folder)
         #expect(result.status == 0, "\(result.output)\(result.errors)")
-        #expect(result.output.contains("40 lives in "))
+        #expect(result.output.contains("40 histories in "))
         #expect(result.output.contains("coverage"))
         #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
-        let lives = Self.names(folder.path + "/lives/lives")
+        let lives = Self.names(folder.path + "/corpus/histories")
         #expect(lives.count > 10)
         // The same seed, the same lives, however the machine is.
         let other = try TemporaryFolder()
         _ = try await explore(words + ["--jobs", "2"], in: other)
-        #expect(Self.names(other.path + "/lives/lives") == lives)
+        #expect(Self.names(other.path + "/corpus/histories") == lives)
         // What was kept is played first, and what another version wrote is told and left alone.
-        try folder.write("life 0\nperson ada\n", to: "lives/lives/old.life")
-        let again = try await explore(["--lives", "20", "--corpus", "lives"], in: folder)
+        try folder.write("history 0\nperson ada\n", to: "corpus/histories/old.history")
+        let again = try await explore(["--histories", "20", "--corpus", "corpus"], in: folder)
         #expect(again.status == 0, "\(again.output)\(again.errors)")
-        #expect(again.errors.contains("1 lives of another version"))
-        #expect(folder.read("lives/lives/old.life") == "life 0\nperson ada\n")
+        #expect(again.errors.contains("1 corpus file of another version"))
+        #expect(folder.read("corpus/histories/old.history") == "history 0\nperson ada\n")
     }
 
     @Test func `what breaks a backend is made small, and its contract fails by itself`()
@@ -64,7 +64,8 @@ struct ExploreTests {
         let folder = try TemporaryFolder()
         let result = try await explore(
             [
-                "--lives", "150", "--seed", "1", "--corpus", "lives", "--report", "json=r.json",
+                "--histories", "150", "--seed", "1", "--corpus", "corpus", "--report",
+                "json=r.json",
                 // However busy the machine is, there is time to make it small.
                 "--fail-fast", "--shrink-time", "20m",
             ],
@@ -72,9 +73,9 @@ struct ExploreTests {
             in: folder
         )
         #expect(result.status == 1, "\(result.output)\(result.errors)")
-        let found = Self.names(folder.path + "/lives/found")
+        let found = Self.names(folder.path + "/corpus/found")
         let name = try #require(found.first)
-        let text = try #require(folder.read("lives/found/" + name))
+        let text = try #require(folder.read("corpus/found/" + name))
         #expect(text.contains("CANCELLATION"))
         // Somebody buys and cancels: nothing else is needed.
         #expect(text.split(separator: "\n").count { $0.contains("- deliver:") } <= 3)
@@ -82,7 +83,7 @@ struct ExploreTests {
         #expect(report.contains("\"verdict\": \"failed\""))
         for (defect, status) in [("cancellation-revokes", Int32(1)), (nil, 0)] {
             let again = try await Program.run(
-                ["verify", "lives/found"] + ExitCodeTests.start(defect),
+                ["verify", "corpus/found"] + ExitCodeTests.start(defect),
                 folder: folder.path
             )
             #expect(again.status == status, "\(again.output)\(again.errors)")
@@ -94,14 +95,14 @@ struct ExploreTests {
         for part in ["1/2", "2/2"] {
             let result = try await explore(
                 [
-                    "--lives", "15", "--seed", "1", "--shard", part, "--corpus",
+                    "--histories", "15", "--seed", "1", "--shard", part, "--corpus",
                     "c" + part.prefix(1),
                 ],
                 in: folder
             )
             #expect(result.status == 0, "\(result.output)\(result.errors)")
         }
-        let files = { (name: String) in Self.names(folder.path + "/\(name)/lives") }
+        let files = { (name: String) in Self.names(folder.path + "/\(name)/histories") }
         #expect(Set(files("c1")).isDisjoint(with: files("c2")))
         let merged = try await Program.run(
             ["merge", "--corpus", "all", "c1", "c2"],
@@ -114,16 +115,16 @@ struct ExploreTests {
             folder: folder.path
         )
         #expect(nothing.status == 2)
-        #expect(nothing.errors.contains("is no corpus"))
+        #expect(nothing.errors.contains("is not a corpus"))
     }
 
     @Test(
         "wrong usage is told before anything starts",
         arguments: [
-            (["--only", "transfusions"], Int32(2), "no act and no disturbance"),
-            (["--for", "soon"], 2, "is not a duration"), (["--lives", "0"], 2, "--lives"),
+            (["--only", "transfusions"], Int32(2), "neither an operation nor a fault"),
+            (["--for", "soon"], 2, "is not a duration"), (["--histories", "0"], 2, "--histories"),
             (["--corpus", "/dev/null/x"], 2, "cannot write the corpus"),
-            (["--shard", "3/2"], 2, "is not a part"),
+            (["--shard", "3/2"], 2, "is not a shard"),
         ]
     )
     func wrongUsage(words: [String], status: Int32, text: String) async throws {
@@ -136,7 +137,7 @@ struct ExploreTests {
     @Test func `what the profile leaves out is not asked for in silence`() async throws {
         let folder = try TemporaryFolder()
         for (name, reason) in [("sign-up", "accounts"), ("crash", "restart")] {
-            let result = try await explore(["--lives", "5", "--only", name], in: folder)
+            let result = try await explore(["--histories", "5", "--only", name], in: folder)
             #expect(result.status == 4, "\(result.output)\(result.errors)")
             #expect(result.errors.contains(reason), "\(result.errors)")
         }
@@ -144,13 +145,13 @@ struct ExploreTests {
 
     @Test func `lives of an app are the same in every process`() async throws {
         let folder = try TemporaryFolder()
-        let words = ["explore", "--app", "--scripted", "--lives", "200", "--seed", "x"]
+        let words = ["explore", "--app", "--scripted", "--histories", "200", "--seed", "x"]
         var covered: Set<String> = []
         for _ in 0..<2 {
             let result = try await Program.run(words + ["--coverage"], folder: folder.path)
             #expect(result.status == 0, "\(result.output)\(result.errors)")
             let lines = result.output.split(separator: "\n").map(String.init)
-            let end = lines.firstIndex { $0.hasPrefix("how much was covered") } ?? lines.endIndex
+            let end = lines.firstIndex { $0.hasPrefix("coverage over time") } ?? lines.endIndex
             // What it says of time differs.
             covered.insert(lines[..<end].filter { !$0.contains(" in ") }.joined(separator: "\n"))
         }
@@ -159,31 +160,31 @@ struct ExploreTests {
 
     @Test func `lives of an app are kept as contracts and begin the next`() async throws {
         let folder = try TemporaryFolder()
-        let words = ["explore", "--app", "--scripted", "--corpus", "lives"]
-        let start = ["--lives", "60", "--seed", "1"]
+        let words = ["explore", "--app", "--scripted", "--corpus", "corpus"]
+        let start = ["--histories", "60", "--seed", "1"]
         let first = try await Program.run(words + start, folder: folder.path)
         #expect(first.status == 0, "\(first.output)\(first.errors)")
-        let kept = Self.names(folder.path + "/lives/phones")
+        let kept = Self.names(folder.path + "/corpus/phones")
         #expect(kept.count > 20)
         // What is kept covers all that was played: played anew it is nothing new.
-        let lives = ["--lives", "\(kept.count)", "--seed", "2"]
+        let lives = ["--histories", "\(kept.count)", "--seed", "2"]
         let again = try await Program.run(words + lives, folder: folder.path)
         #expect(again.status == 0, "\(again.output)\(again.errors)")
-        #expect(Self.names(folder.path + "/lives/phones") == kept)
-        let defect = ["--lives", "\(kept.count)", "--defect", "never-unlocks", "--fail-fast"]
+        #expect(Self.names(folder.path + "/corpus/phones") == kept)
+        let defect = ["--histories", "\(kept.count)", "--defect", "never-unlocks", "--fail-fast"]
         let found = try await Program.run(words + defect, folder: folder.path)
         #expect(found.status == 1, "\(found.output)\(found.errors)")
-        #expect(!Self.names(folder.path + "/lives/found").isEmpty)
+        #expect(!Self.names(folder.path + "/corpus/found").isEmpty)
         let joined = try await Program.run(
-            ["merge", "--corpus", "all", "lives"],
+            ["merge", "--corpus", "all", "corpus"],
             folder: folder.path
         )
         #expect(joined.output.hasPrefix("all: "), "\(joined.output)\(joined.errors)")
         #expect(Self.names(folder.path + "/all/phones").count > kept.count)
-        try folder.write("contract: [\n", to: "lives/phones/a.yaml")
-        let broken = try await Program.run(words + ["--lives", "1"], folder: folder.path)
+        try folder.write("contract: [\n", to: "corpus/phones/a.yaml")
+        let broken = try await Program.run(words + ["--histories", "1"], folder: folder.path)
         #expect(broken.status == 3)
-        #expect(broken.errors.contains("lives/phones/a.yaml:"))
+        #expect(broken.errors.contains("corpus/phones/a.yaml:"))
     }
 
     @Test func `an app that breaks a promise is found, and its file shows it again`()
@@ -192,7 +193,7 @@ struct ExploreTests {
         let folder = try TemporaryFolder()
         let defect = ["--scripted", "--defect", "answer-unread"]
         let result = try await Program.run(
-            ["explore", "--app", "--lives", "150", "--seed", "1", "--fail-fast"] + defect,
+            ["explore", "--app", "--histories", "150", "--seed", "1", "--fail-fast"] + defect,
             folder: folder.path
         )
         #expect(result.status == 1, "\(result.output)\(result.errors)")
@@ -218,7 +219,7 @@ struct ExploreTests {
             to: "assay.yaml"
         )
         let result = try await Program.run(
-            ["explore", "--lives", "5"] + ExitCodeTests.start(),
+            ["explore", "--histories", "5"] + ExitCodeTests.start(),
             folder: folder.path
         )
         #expect(result.status == 6, "\(result.output)\(result.errors)")
@@ -227,10 +228,10 @@ struct ExploreTests {
 
     @Test func `a corpus that cannot be read is no corpus`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("life 1\nact 0 -1d ada eat\n", to: "lives/lives/a.life")
-        let result = try await explore(["--lives", "5", "--corpus", "lives"], in: folder)
+        try folder.write("history 1\noperation 0 -1d ada eat\n", to: "corpus/histories/a.history")
+        let result = try await explore(["--histories", "5", "--corpus", "corpus"], in: folder)
         #expect(result.status == 3)
         #expect(result.errors.contains("line 2"))
-        #expect(result.errors.contains("'eat' is no act"))
+        #expect(result.errors.contains("'eat' is not an operation"))
     }
 }

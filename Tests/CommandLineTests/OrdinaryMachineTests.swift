@@ -17,7 +17,7 @@ struct OrdinaryMachineTests {
         )
         let result = await program.wait()
         #expect(result.status == 0 || result.status == 5, "\(result.output)\n\(result.errors)")
-        #expect(result.errors.contains("may have \(limit) files open"))
+        #expect(result.errors.contains("may open \(limit) files"))
     }
 
     @Test func `a fake that nothing can reach is our fault`() async throws {

@@ -21,7 +21,7 @@ struct PrintedCommandTests {
               - deliver: purchase
                 event: {type: INITIAL_PURCHASE, user: ada}
             expect:
-              answers: 418
+              status: 418
             """,
             to: "it's mine/own/never.yaml"
         )
@@ -44,7 +44,7 @@ struct PrintedCommandTests {
         let line = try Self.line("replay", in: first.output)
         let again = try await Program.paste(line, folder: folder.path)
         #expect(again.status == 1, "\(line)\n\(again)")
-        #expect(again.output.contains("1 cases"))
+        #expect(again.output.contains("1 case"))
         #expect(try Self.line("replay", in: again.output) == line)
     }
 
@@ -60,7 +60,7 @@ struct PrintedCommandTests {
         let line = try Self.line("replay", in: first.output)
         let again = try await Program.paste(line, folder: folder.path)
         #expect(again.status == 1, "\(line)\n\(again)")
-        #expect(again.output.contains("1 cases"))
+        #expect(again.output.contains("1 case"))
     }
 
     @Test func `a saved run is shown again by the line that its report prints`() async throws {
@@ -88,7 +88,7 @@ struct PrintedCommandTests {
         let line = try Self.line("replay", in: first.output)
         let again = try await Program.paste(line, folder: folder.path)
         #expect(again.status == 1, "\(line)\n\(again)")
-        #expect(again.output.contains("1 cases"))
+        #expect(again.output.contains("1 case"))
     }
 
     @Test func `the explanation of a finding is found by the printed line`() async throws {

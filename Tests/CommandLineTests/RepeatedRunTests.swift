@@ -62,7 +62,7 @@ struct RepeatedRunTests {
         #expect(green.output.contains("2 passed"))
         let over = try await run(["--rerun-failed"], nil)
         #expect(over.status == 4)
-        #expect(over.errors.contains("nothing failed in the last run here"))
+        #expect(over.errors.contains("no case failed in the last run in this folder"))
         let both = try await run(["--rerun-failed"] + Self.only, nil)
         #expect(both.status == 2)
         try folder.write("{\"assay\": 9}", to: ".assay/last-run.json")
@@ -94,7 +94,7 @@ struct RepeatedRunTests {
             to: ".assay/last-run.json"
         )
         let part = try await run(["--rerun-failed"], nil)
-        #expect(part.errors.contains("1 of 2 cases that failed are not among these contracts"))
+        #expect(part.errors.contains("1 of 2 failed cases are not in these contracts"))
         let left = folder.read(".assay/last-run.json") ?? ""
         #expect(left.contains("copies:800") && !left.contains("copies:2\""))
     }
@@ -146,7 +146,7 @@ struct RepeatedRunTests {
             folder: folder.path
         )
         #expect(none.status == 2)
-        #expect(none.errors.contains("--watch sees no file"))
+        #expect(none.errors.contains("--watch finds no file"))
         // There before the run, or there would be nothing to watch.
         try folder.write("x", to: "server.js")
         let program = try Program(
@@ -221,7 +221,7 @@ struct RepeatedRunTests {
         let hasRunOnceMore = try await program.comesTo { summaries() == 3 }
         #expect(hasRunOnceMore)
         let waits = try await program.comesTo {
-            program.errorsSoFar.hasSuffix("Ctrl-C ends it\n")
+            program.errorsSoFar.hasSuffix("press Ctrl-C to end\n")
         }
         #expect(waits)
         program.signal(SIGINT)

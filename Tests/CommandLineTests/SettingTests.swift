@@ -50,26 +50,29 @@ struct SettingTests {
     @Test(
         "a variable is read, and an error calls it by its name",
         arguments: [
-            (["verify"], "PROFILE", "nope.yaml", 2, "there is no profile 'nope.yaml'"),
-            (["app"], "PROFILE", "nope.yaml", 2, "there is no profile 'nope.yaml'"),
+            (["verify"], "PROFILE", "nope.yaml", 2, "the profile 'nope.yaml' does not exist"),
+            (["app"], "PROFILE", "nope.yaml", 2, "the profile 'nope.yaml' does not exist"),
             (["verify"], "TARGET", "nonsense", 2, "ASSAY_TARGET 'nonsense' is not a URL"),
             (["verify"], "TARGET", "http://example.com", 2, "--allow-host example.com"),
             (["verify"], "START", "exit 3", 6, "it exited with status 3"),
             (["verify"] + dead, "CONTRACTS", "nope", 2, "'nope'"),
             (["list"], "CONTRACTS", "nope", 2, "'nope'"),
-            (["verify"] + dead, "SHARD", "5", 2, "ASSAY_SHARD '5' is not a part such as 2/3"),
+            (["verify"] + dead, "SHARD", "5", 2, "ASSAY_SHARD '5' is not a shard such as 2/3"),
             (["verify"] + dead, "MAX_TIME", "soon", 2, "ASSAY_MAX_TIME 'soon' is not a duration"),
             (["verify"] + dead, "REPORT", "pdf=x", 2, "is not FORMAT=PATH"),
-            (["verify"] + dead, "CA", "nope.pem", 2, "ASSAY_CA 'nope.pem': there is no such file"),
-            (["verify"] + dead, "ADVERTISE", "0.0.0.0", 2, "ASSAY_ADVERTISE '0.0.0.0' is no host"),
+            (
+                ["verify"] + dead, "CA", "nope.pem", 2,
+                "ASSAY_CA 'nope.pem': the file does not exist"
+            ),
+            (["verify"] + dead, "ADVERTISE", "0.0.0.0", 2, "ASSAY_ADVERTISE '0.0.0.0' is not a"),
             (["verify"] + dead, "JOBS", "0", 2, "ASSAY_JOBS '0' is not a number from 1 to 64"),
             (["verify"] + dead, "BACKENDS", "0", 2, "ASSAY_BACKENDS '0' is not a number from 1"),
             (["verify"] + dead, "BACKENDS", "2", 2, "ASSAY_BACKENDS 2: only a backend that Assay"),
-            (["verify"] + dead, "ADVERTISE", "0.0.0.0", 2, "ASSAY_ADVERTISE '0.0.0.0' is no host"),
+            (["verify"] + dead, "ADVERTISE", "0.0.0.0", 2, "ASSAY_ADVERTISE '0.0.0.0' is not a"),
             (["verify"] + dead, "JOBS", "many", 2, "ASSAY_JOBS 'many' is not a number"),
             (["verify"] + dead, "SAVE", "/proc/nope/x", 2, "'/proc/nope/x'"),
             (["verify"] + dead, "EXPIRED", "maybe", 2, "ASSAY_EXPIRED 'maybe' is neither"),
-            (["verify"] + dead, "KNOWN_FAILING", "nope", 2, "no list of known failures 'nope'"),
+            (["verify"] + dead, "KNOWN_FAILING", "nope", 2, "known failures 'nope' does not exist"),
             (
                 ["verify"] + dead, "LISTEN", "mars=127.0.0.1:0", 2,
                 "ASSAY_LISTEN 'mars=127.0.0.1:0' is not NAME=HOST:PORT"
@@ -112,9 +115,9 @@ struct SettingTests {
         ),
         (["JOB_COMPLETION_INDEX": "0", "JOB_COMPLETIONS": "2"], 6, "it exited with status 3"),
         (["JOB_COMPLETION_INDEX": "0"], 2, "set JOB_COMPLETIONS"),
-        (["CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "3"], 2, "is no part"),
-        (["CIRCLE_NODE_INDEX": "3", "CIRCLE_NODE_TOTAL": "3"], 2, "is no part"),
-        (["CI_NODE_INDEX": "x", "CI_NODE_TOTAL": ""], 2, "is no part"),
+        (["CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "3"], 2, "is not a shard"),
+        (["CIRCLE_NODE_INDEX": "3", "CIRCLE_NODE_TOTAL": "3"], 2, "is not a shard"),
+        (["CI_NODE_INDEX": "x", "CI_NODE_TOTAL": ""], 2, "is not a shard"),
         ([:], 2, "none of CI_NODE_INDEX"),
     ]
 
@@ -151,11 +154,11 @@ struct SettingTests {
     @Test(
         "a flag counts more than its twin, and an error calls it by its own name",
         arguments: [
-            (["--shard", "9"], ["SHARD": "1/2"], "--shard '9' is not a part"),
+            (["--shard", "9"], ["SHARD": "1/2"], "--shard '9' is not a shard"),
             (["--jobs", "0"], ["JOBS": "4"], "--jobs '0' is not a number from 1 to 64"),
             (["--max-time", "x"], ["MAX_TIME": "5m"], "--max-time 'x' is not a duration"),
             (["--expired", "x"], ["EXPIRED": "warn"], "--expired 'x' is neither"),
-            (["--profile", "a.yaml"], ["PROFILE": "b.yaml"], "no profile 'a.yaml'"),
+            (["--profile", "a.yaml"], ["PROFILE": "b.yaml"], "the profile 'a.yaml'"),
             (["--listen", "x=1"], ["LISTEN": "onesignal=127.0.0.1:0"], "--listen 'x=1' is not"),
         ]
     )
@@ -238,8 +241,8 @@ struct SettingTests {
     @Test(
         "a webhook may be any sender's, by its name",
         arguments: [
-            ("purchasly=http://127.0.0.1:1/", "did you mean 'purchasely'? there are revenuecat"),
-            ("firebase=http://127.0.0.1:1/", "'firebase' sends no events"),
+            ("purchasly=http://127.0.0.1:1/", "did you mean 'purchasely'? the providers are"),
+            ("firebase=http://127.0.0.1:1/", "no provider 'firebase' sends events"),
             ("=http://127.0.0.1:1/", "is not a URL"), ("purchasely=nowhere", "is not a URL"),
             ("purchasely=http://example.com/x", "--allow-host example.com"),
             ("purchasely=", "is not a URL"),

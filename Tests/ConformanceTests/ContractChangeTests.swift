@@ -88,12 +88,12 @@ struct ContractChangeTests {
         (
             "another status", contract([SmallContracts.request("a")]),
             contract([SmallContracts.request("a") { $0.answer?.status = 404 }]),
-            ["steps › request a › answer › status: 200 → 404"]
+            ["steps › request a › response › status: 200 → 404"]
         ),
         (
             "an answer of another kind", contract([SmallContracts.request("a")]),
             contract([SmallContracts.request("a") { $0.answer?.body = .json([]) }]),
-            ["steps › request a › answer › body: {\"a\":1,\"b\":{\"c\":2}} → []"]
+            ["steps › request a › response › body: {\"a\":1,\"b\":{\"c\":2}} → []"]
         ),
         (
             "an event's body", contract([SmallContracts.event("e")]),
@@ -118,7 +118,7 @@ struct ContractChangeTests {
             contract([], effects: [SmallContracts.effect(1, says: ["en": .string(long + ".")])]),
             contract([], effects: [SmallContracts.effect(1, says: ["en": .string(long + "!")])]),
             [
-                "expect › effects › onesignal notification › says /en: \"\(long).\" → \"\(long)!\""
+                "expect › effects › onesignal notification › content /en: \"\(long).\" → \"\(long)!\""
             ]
         ),
         (
@@ -137,7 +137,7 @@ struct ContractChangeTests {
                     SmallContracts.effect(1, says: ["en": "c"]),
                 ]
             ),
-            ["expect › effects › onesignal notification › says /en: \"b\" → \"c\""]
+            ["expect › effects › onesignal notification › content /en: \"b\" → \"c\""]
         ),
         (
             "what is expected beside them", contract([]),
@@ -147,7 +147,7 @@ struct ContractChangeTests {
                 $0.expectation.answers = .statuses([200, 201])
             },
             [
-                "needs: nothing → [push]", "expect › answers: 200 → [200, 201]",
+                "needs: nothing → [push]", "expect › status: 200 → [200, 201]",
                 "expect › within: nothing → +3s",
             ]
         ),

@@ -20,7 +20,7 @@ struct DiagnosisTests {
     @Test func `a wrong status before Firebase says nothing of RevenueCat's 200`() {
         let firebase = diagnosis(.answerStatus, "F-01")
         #expect(!firebase.cause.contains("RevenueCat"))
-        #expect(firebase.cause.contains("ends as 500"))
+        #expect(firebase.cause.contains("ends as a 500"))
         #expect(firebase.remedy == Clause.named("F-01")?.build)
         // The entitlement's law knows nothing of statuses.
         #expect(
@@ -89,7 +89,7 @@ struct DiagnosisTests {
         let (id, other) = (names.id(of: "ada"), names.anonymousID(of: "ada"))
         let hints = evidence([id, other], announced: [id, other]).hints
         #expect(hints.count == 1)
-        #expect(hints.first?.contains("'purchase' names two ids") == true)
+        #expect(hints.first?.contains("'purchase' contains two IDs") == true)
         #expect(hints.first?.contains(other) == true)
         // One that nobody has announced is no second person.
         #expect(evidence([id, other], announced: [id]).hints.isEmpty)

@@ -203,9 +203,9 @@ struct ExactTextTests {
         #expect(command["key"]?.isExactly("\u{301}a") == true)
         #expect(command.parameters.count == 3)
         #expect(command["locked"] == "true")
-        #expect(command.notes == ["characters that are no part of a URL"])
+        #expect(command.notes == ["characters that a URL cannot contain"])
         let fragment = BridgeCommand("setvault://?key=a#\u{301}")
-        #expect(fragment.notes.contains("a raw # starts a fragment"))
+        #expect(fragment.notes.contains("an unescaped # starts a fragment"))
     }
 
     @Test func `a local push is cut at its separators, however many there are`() {

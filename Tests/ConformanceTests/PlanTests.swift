@@ -172,7 +172,7 @@ struct VerdictTests {
         arguments: [
             ("a/b\n", "known.txt:1:1", "a finding code is missing"),
             ("\na/b E9 x\n", "known.txt:2:5", "'E9' is not a finding code"),
-            ("a E204\na E301\n", "known.txt:2:1", "'a' is listed twice"),
+            ("a E204\na E301\n", "known.txt:2:1", "the case 'a' is listed twice"),
         ]
     )
     func reportsBrokenList(text: String, place: String, problem: String) {

@@ -81,14 +81,14 @@ struct SavedRunTests {
         func cut(_ text: String) throws -> String? { try SavedRun(parsing: text).cut }
         #expect(
             try cut(lines[...2].joined(separator: "\n") + "\n" + lines[3].prefix(40))
-                == "the file breaks off in line 4; 2 of 4 cases are there"
+                == "the file is cut off in line 4; cases in the file: 2 of 4"
         )
         #expect(
             try cut(lines[...2].joined(separator: "\n") + "\n")
-                == "the file breaks off after line 3; 2 of 4 cases are there"
+                == "the file is cut off after line 3; cases in the file: 2 of 4"
         )
         #expect(
-            try cut(lines[0]) == "the file breaks off after line 1; 0 of 4 cases are there"
+            try cut(lines[0]) == "the file is cut off after line 1; cases in the file: 0 of 4"
         )
         #expect(try cut(lines.joined(separator: "\n")) == nil)
     }
@@ -103,7 +103,7 @@ struct SavedRunTests {
         #expect(try SavedRun(parsing: lines[...2].joined(separator: "\n")).cut == nil)
         let broken = lines[...1].joined(separator: "\n") + "\n" + lines[2].dropLast(3)
         let saved = try SavedRun(parsing: broken)
-        #expect(saved.cut == "the file breaks off in line 3; 1 cases are there")
+        #expect(saved.cut == "the file is cut off in line 3; cases in the file: 1")
         #expect(saved.judged(knownFailures: KnownFailures()).isInterrupted)
     }
 
@@ -145,7 +145,10 @@ struct SavedRunTests {
         let text = try Self.lines().joined(separator: "\n")
             .replacing("\"assay\":1,", with: "\"assay\":2,")
         let error = #expect(throws: SavedRun.ReadError.self) { try SavedRun(parsing: text) }
-        #expect(error?.description == "line 1: it was written by another version of assay")
+        #expect(
+            error?.description
+                == "line 1: this file was written by an incompatible version of Assay"
+        )
     }
 
     @Test func `parts of which one is cut are a run that was interrupted`() throws {
@@ -154,7 +157,7 @@ struct SavedRunTests {
         let part = try judged(lines[...2].joined(separator: "\n"))
         let joined = try #require(RunReport.joined([whole, part]))
         #expect(joined.isInterrupted)
-        #expect(joined.notes.contains { $0.hasPrefix("the file breaks off") })
+        #expect(joined.notes.contains { $0.hasPrefix("the file is cut off") })
     }
 
     // MARK: Written and read
@@ -213,7 +216,7 @@ struct SavedRunTests {
         let text = try Self.running([results[2], results[0]], planned: planned)
         let saved = try SavedRun(parsing: text)
         #expect(
-            saved.cut == "the run was ended from outside; 2 of 14 cases are there; missing: "
+            saved.cut == "the run did not finish; cases in the file: 2 of 14; missing: "
                 + "test/case-1, test/case-3, test/case-4, test/case-5, test/case-6, test/case-7, "
                 + "test/case-8, test/case-9 and 4 more"
         )
@@ -231,11 +234,11 @@ struct SavedRunTests {
         #expect(
             saved.judged(knownFailures: KnownFailures()).cases.map(\.verdict) == [.failed]
         )
-        #expect(saved.cut == "the run was ended from outside; 1 of 1 cases are there")
+        #expect(saved.cut == "the run did not finish; cases in the file: 1 of 1")
     }
 
     @Test func `a campaign that was killed counts what it found`() throws {
         let saved = try SavedRun(parsing: Self.running(Self.report(2).cases, planned: nil))
-        #expect(saved.cut == "the run was ended from outside; 2 cases are there")
+        #expect(saved.cut == "the run did not finish; cases in the file: 2")
     }
 }

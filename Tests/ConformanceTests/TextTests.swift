@@ -93,7 +93,7 @@ struct TextTests {
     private static let odd: [(String, String?)] = [
         ("setvault://?key=a&value=b", nil), ("setvault://?key=a&b", "without '='"),
         ("setvault://?key=a&key=b", "duplicate"), ("setvault://?key=a#b", "fragment"),
-        ("setvault://?key=a b", "no part of a URL"), ("setvault://?key=ü", "no part of a URL"),
+        ("setvault://?key=a b", "URL cannot contain"), ("setvault://?key=ü", "URL cannot contain"),
         ("future://?key=a", "unknown scheme"), ("nothing", "no scheme"),
     ]
 

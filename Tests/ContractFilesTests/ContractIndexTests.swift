@@ -15,7 +15,7 @@ struct ContractIndexTests {
         steps:
           - deliver: "{{kind}}"
             event: {type: RENEWAL, user: ada}
-        expect: {answers: 200}
+        expect: {status: 200}
         """
 
     private func library(_ text: String) -> ContractLibrary {

@@ -17,7 +17,7 @@ struct ContractParserTests {
         variants: {copies: [2, 8], status: [500, reset]}
         given:
           - register: ada
-          - onesignal: {answers: ["{{status}}", ok]}
+          - onesignal: {responses: ["{{status}}", ok]}
         steps:
           - deliver: purchase
             event: {type: INITIAL_PURCHASE, user: ada, store: PLAY_STORE, expires: +30d}
@@ -26,7 +26,7 @@ struct ContractParserTests {
             times: "{{copies-1}}"
             at: +5m
         expect:
-          answers: 200
+          status: 200
           like: once
           state:
             ada: {access: true, product: NO, expires: "{{purchase.expiration_at_ms}}"}
@@ -201,7 +201,7 @@ struct ProfileParserTests {
         entitlement: pro
         features: {except: [push]}
         known-failing: known.txt
-        patience: 30s
+        settle-timeout: 30s
         """
 
     @Test func `a key that nobody gave is demanded of those alone who were given ours`() throws {
@@ -352,29 +352,29 @@ struct ProfileParserTests {
             ("assay: 1\nfeatures: {except: [pushes]}", "Did you mean 'push'?"),
             ("assay: 1\nsecrets: {onesignal-key: \"${NOPE}\"}", "variable NOPE is not set"),
             ("assay: 1\nstart: {command: \"run {{prt}}\"}", "Did you mean 'port'?"),
-            ("assay: 1\nprobes: {user: {get: \"/u/{{uid}}\"}}", "nothing is called {{uid}} here"),
+            ("assay: 1\nprobes: {user: {get: \"/u/{{uid}}\"}}", "unknown template {{uid}}"),
             ("assay: 1\nprobes: {user: {get: /u, read: {acess: /a}}}", "Did you mean 'access'?"),
             ("assay: 1\nprobes: {user: {get: /u, read: {access: a}}}", "expected a JSON pointer"),
             ("assay: 1\nendpoints: {register: POST api}", "expected a method and a path"),
-            ("assay: 1\npatience: 5", "'5' is not a duration"),
+            ("assay: 1\nsettle-timeout: 5", "'5' is not a duration"),
             ("assay: 1\nstart: {command: x, ready: {status: 401}}", "needs one of get, head"),
             ("assay: 1\nstart: {command: x, ready: {get: x}}", "expected a path such as"),
             ("assay: 1\nstart: {command: x, ready: {get: /x, status: 99}}", "200 to 599"),
             ("assay: 1\nstart: {command: x, stop: {signal: SIGSTOP}}", "not a known signal"),
             (
                 "assay: 1\nstart: {command: x, env: {PORT: {{port}} }}",
-                "Quote it: \"{{port}}\"."
+                "Write \"{{port}}\": without quotes it is a YAML mapping."
             ),
-            ("assay: 1\ntarget: {{port}}", "{{port}} without quotation marks is a mapping"),
+            ("assay: 1\ntarget: {{port}}", "{{port}} is not in quotation marks"),
             ("assay: 1\nstart: {command: x, intercept: yes please}", "expected"),
             ("assay: 1\nstart: {command: x, intercept: {alow: [a]}}", "Did you mean 'allow'?"),
             ("assay: 1\nstart: {command: x, timeot: 5s}", "Did you mean 'timeout'?"),
-            ("assay: 1\nprobes: {u: {get: u/1}}", "or an address of http"),
+            ("assay: 1\nprobes: {u: {get: u/1}}", "or an http URL"),
             ("assay: 1\nprobes: {u: {get: /u, headers: {a b: c}}}", "the name of a header"),
             ("assay: 1\nprobes: {u: {get: /u, headers: {a: \"{{sesion}}\"}}}", "mean 'session'?"),
-            ("assay: 1\nprobes: {u: {get: /u, headers: {a: \"{{session}}\"}}}", "names no login"),
+            ("assay: 1\nprobes: {u: {get: /u, headers: {a: \"{{session}}\"}}}", "defines no login"),
             ("assay: 1\nprobes: {u: {get: /u, headers: {a: \"${NOPE}\"}}}", "NOPE is not set"),
-            ("assay: 1\nprobes: {u: {command: [x], as: y}}", "a command sends no request"),
+            ("assay: 1\nprobes: {u: {command: [x], as: y}}", "'command', which sends no request"),
             ("assay: 1\nsession: {login: {post: /l}}", "needs the key 'token'"),
             (
                 "assay: 1\nsession: {login: {post: /l, headers: {a: \"{{id}}\"}}, token: /t}",
@@ -382,15 +382,15 @@ struct ProfileParserTests {
             ),
             (
                 "assay: 1\nprobes: {u: {get: /u, read: {access: {at: /a, and: /b, or: /c}}}}",
-                "exclude each other"
+                "cannot be combined"
             ),
             (
                 "assay: 1\nprobes: {u: {get: /u, read: {product: {at: /a, or: /c}}}}",
-                "'product' is a value"
+                "'product' is not a true-or-false field"
             ),
             ("assay: 1\naccounts: {create: {command: [x], id: /i}}", "'id'"),
-            ("assay: 1\nusers: {ids: guid}", "'guid' is not a known form of ids"),
-            ("- assay", "expected a mapping"), ("assay: [", "this is not YAML"), ("", "empty"),
+            ("assay: 1\nusers: {ids: guid}", "'guid' is not a known form of user IDs"),
+            ("- assay", "expected a mapping"), ("assay: [", "invalid YAML"), ("", "empty"),
         ]
     )
     func reportsErrors(text: String, part: String) {

@@ -77,10 +77,10 @@ struct GeneratedPagesTests {
     }
 
     @Test func `a key is told with its meaning, its values and its default`() throws {
-        let place = try #require(Language.contract.reference.places(named: "lose-answers").first)
-        #expect(place.text == "steps.deliver.lose-answers")
+        let place = try #require(Language.contract.reference.places(named: "lost-responses").first)
+        #expect(place.text == "steps.deliver.lost-responses")
         let parts = Language.contract.reference.explanation(of: place)
-        #expect(parts.map(\.label) == ["meaning", "value", "left out", "since"])
+        #expect(parts.map(\.label) == ["meaning", "value", "default", "since"])
         #expect(parts[1].text == "a number from 0 to 5")
         #expect(parts[2].text == "0")
     }
@@ -88,8 +88,8 @@ struct GeneratedPagesTests {
     @Test(
         "a key is found by its name, and by the way to it",
         arguments: [
-            ("steps.deliver.along", "steps.deliver.along"),
-            ("deliver.along", "steps.deliver.along"),
+            ("steps.deliver.retry", "steps.deliver.retry"),
+            ("deliver.retry", "steps.deliver.retry"),
             ("steps.deliver", "steps.deliver"),
             ("deliver.event.reason", "steps.deliver.event.reason"),
             ("forgets", "expect.forgets"),

@@ -20,8 +20,8 @@ struct GrammarGenerator {
             case .backend:
                 [
                     "register", "deliver", "call", "request", "together", "restart", "onesignal",
-                    "revenuecat", "firebase", "revoke", "disable", "account", "name", "look",
-                    "pass",
+                    "revenuecat", "firebase", "revoke", "disable", "account", "name", "probe",
+                    "wait-for-end",
                 ]
             case .device: ["name", "app", "phone", "bridge", "backend"]
             case .any: nil
@@ -245,20 +245,20 @@ struct GrammarGenerator {
         case let name where name.hasPrefix("bounds-") || name.hasPrefix("limit-"):
             set("at-most", word("3"), in: &entries)
         case "onesignal-plan", "revenuecat-plan", "firebase-plan":
-            entries.removeAll { $0.key == "answers" || $0.key == "lose-answer-of" }
+            entries.removeAll { $0.key == "responses" || $0.key == "lost-response-of" }
             let answers = [node(.count(200...599)), quoted("slow 3s"), word("reset")]
             set(
-                "answers",
+                "responses",
                 LocatedNode(.sequence(answers.compactMap(\.self)), Self.place),
                 in: &entries
             )
         case "app-expectation": set("start", word("bounded"), in: &entries)
         case "expect":
-            set("answers", word("200"), in: &entries)
+            set("status", word("200"), in: &entries)
             switch story {
             case .backend: entries.removeAll { $0.key == "app" }
             case .device:
-                entries.removeAll { $0.key != "app" && $0.key != "answers" }
+                entries.removeAll { $0.key != "app" && $0.key != "status" }
                 if let app = node(.construct(AppExpectation.grammar.shape)) {
                     set("app", app, in: &entries)
                 }
@@ -315,11 +315,11 @@ struct GrammarGenerator {
         let soon = nodes.filter { step in
             ["expires", "grace"].contains { step["event"]?[$0]?.scalar == "soon" }
         }.compactMap { $0["deliver"]?.scalar }
-        nodes.removeAll { $0["pass"]?.scalar.map { !soon.contains($0) } ?? false }
+        nodes.removeAll { $0["wait-for-end"]?.scalar.map { !soon.contains($0) } ?? false }
         settleMoments(&nodes)
         let isReleased = nodes.contains { node in
             node["deliver"] != nil
-                && (node["beside"] != nil || node["together"]?.scalar == "true")
+                && (node["concurrent-with"] != nil || node["together"]?.scalar == "true")
         }
         if !isReleased,
             let expectation = entries.first(where: { $0.key == "expect" })
@@ -329,7 +329,9 @@ struct GrammarGenerator {
         set("steps", LocatedNode(.sequence(nodes), Self.place), in: &entries)
     }
 
-    private static let disturbances = ["lose-answers", "cut-requests", "hang-ups", "store-fails"]
+    private static let disturbances = [
+        "lost-responses", "truncated-requests", "disconnects", "database-failures",
+    ]
 
     /// What goes out with the next step has one, and neither is disturbed.
     private func settleMoments(_ nodes: inout [LocatedNode]) {
@@ -339,11 +341,11 @@ struct GrammarGenerator {
                 || interrupted.contains(node["deliver"]?.scalar ?? "")
         }
         func isStoreBroken(_ node: LocatedNode) -> Bool {
-            ([node] + (node["together"]?.sequence ?? [])).contains { $0["store-fails"] != nil }
+            ([node] + (node["together"]?.sequence ?? [])).contains { $0["database-failure"] != nil }
         }
         // A restart that belongs to a delivery is no step.
         let places = nodes.indices.filter { nodes[$0]["restart"]?["during"] == nil }
-        for (place, index) in places.enumerated() where nodes[index]["beside"] != nil {
+        for (place, index) in places.enumerated() where nodes[index]["concurrent-with"] != nil {
             let next = place + 1 < places.count ? nodes[places[place + 1]] : nil
             let fits = next.map { next in
                 let isRequest =
@@ -352,7 +354,7 @@ struct GrammarGenerator {
                 return isRequest && !isDisturbed(next) && !isStoreBroken(next)
             }
             if fits != true || isDisturbed(nodes[index]) {
-                nodes[index] = nodes[index].leavingOut("beside")
+                nodes[index] = nodes[index].leavingOut("concurrent-with")
             }
         }
     }
@@ -362,7 +364,7 @@ struct GrammarGenerator {
             entries.removeAll { Self.disturbances.contains($0.key) }
         }
         if Self.disturbances.contains(where: { has($0, entries) }) {
-            set("along", word("ladder"), in: &entries)
+            set("retry", word("schedule"), in: &entries)
         }
         if has("together", entries) { set("times", word("3"), in: &entries) }
         let subjects = ["event", "purchasely", "body", "raw", "repeats", "told"]
@@ -390,7 +392,7 @@ struct GrammarGenerator {
         guard let during = entries.first(where: { $0.key == "during" }),
             case .scalar(let name, _) = during.value.content, !interrupted.insert(name).inserted
         else { return }
-        entries.removeAll { ["during", "moment"].contains($0.key) }
+        entries.removeAll { ["during", "phase"].contains($0.key) }
     }
 
     // MARK: Values

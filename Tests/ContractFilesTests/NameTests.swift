@@ -15,7 +15,7 @@ struct NameTests {
             steps:
             \(steps)
             expect:
-              answers: 200
+              status: 200
               \(expect)
             """
         switch ContractParser.parse(text, path: "a/b.yaml", id: "a/b") {
@@ -33,34 +33,35 @@ struct NameTests {
         #expect(
             errors(Self.registered, step, state) == [
                 """
-                a/b.yaml:9:34: error: no user is called 'adda' here
+                a/b.yaml:9:34: error: unknown user 'adda'
                 9 |     event: {type: RENEWAL, user: adda}
                   |                                  ^^^^
-                Did you mean 'ada'? Known are: ada. If it is meant, add 'strangers: [adda]'.
+                Did you mean 'ada'? Known names: ada. If the name is correct, add\
+                 'unknown-users: [adda]'.
                 """
             ]
         )
-        #expect(errors("strangers: [adda]\n" + Self.registered, step, state).isEmpty)
+        #expect(errors("unknown-users: [adda]\n" + Self.registered, step, state).isEmpty)
     }
 
     @Test(
         "a name that nobody bears is an error where it stands",
         arguments: [
             // An expectation makes nobody known.
-            (event, "state: {bob: {access: true}}", "12:11", "user is called 'bob'"),
-            (event, "state: {ada|ben: {access: true}}", "12:11", "user is called 'ben'"),
+            (event, "state: {bob: {access: true}}", "12:11", "unknown user 'bob'"),
+            (event, "state: {ada|ben: {access: true}}", "12:11", "unknown user 'ben'"),
             (event, "forgets: [adda]", "12:13", "Did you mean 'ada'?"),
-            (event, "effects: [{onesignal: tags, to: ben}]", "12:35", "called 'ben'"),
-            (event, "effects: [{onesignal: tags, unlike: ben}]", "12:39", "called 'ben'"),
+            (event, "effects: [{onesignal: tags, to: ben}]", "12:35", "user 'ben'"),
+            (event, "effects: [{onesignal: tags, unlike: ben}]", "12:39", "user 'ben'"),
             ("  - call: c\n    route: login\n    user: ada", "ids: {c: ben}", "13:12", "'ben'"),
-            ("  - app: launch", "app: {id: {phone: ben}}", "11:21", "called 'ben'"),
-            ("  - app: launch", "app: {id: {phone: {not: ben}}}", "11:27", "called 'ben'"),
+            ("  - app: launch", "app: {id: {phone: ben}}", "11:21", "user 'ben'"),
+            ("  - app: launch", "app: {id: {phone: {not: ben}}}", "11:27", "user 'ben'"),
             // A step's name is one when it is nearly another's.
             ("  - store: renew\n    user: Ada", "", "9:11", "Did you mean 'ada'?"),
             ("  - revoke: adaa", "", "8:13", "Did you mean 'ada'?"),
             (
                 "  - deliver: p\n    purchasely: {name: ACTIVATE, user: aad}", "", "9:40",
-                "no user is called 'aad'"
+                "unknown user 'aad'"
             ),
             (
                 "  - deliver: p\n    event: {type: TRANSFER, from: ada, to: adb}", "", "9:44",
@@ -76,7 +77,7 @@ struct NameTests {
             ),
             (
                 "  - call: c\n    route: login\n    account: home", "", "10:14",
-                "add 'strangers: [home]'"
+                "add 'unknown-users: [home]'"
             ),
             // What is closed is closed.
             (
@@ -86,7 +87,7 @@ struct NameTests {
             ),
             (
                 "  - deliver: p\n    event: {type: BILLING_ISSUE, user: ada, reason: UNKNOWN}", "",
-                "9:53", "says no reason"
+                "9:53", "has no reason"
             ),
             (event + "\n  - deliver: q\n    repeats: pp", "", "11:14", "Did you mean 'p'?"),
         ]
@@ -125,7 +126,7 @@ struct NameTests {
                 "  - deliver: p\n    event: {type: CANCELLATION, user: ada, reason: FUTURE_REASON}",
                 ""
             ),
-            ("strangers: [home]", "  - call: c\n    route: login\n    account: home", ""),
+            ("unknown-users: [home]", "  - call: c\n    route: login\n    account: home", ""),
             ("", "  - app: launch\n    as: guest\n    on: tablet", "app: {id: {tablet: guest}}"),
         ]
     )
@@ -144,17 +145,17 @@ struct NameTests {
             """
         let found = errors("", step, "")
         #expect(found.count == 1)
-        #expect(found.first?.hasPrefix("a/b.yaml:8:34: error: no user is called 'adda'") == true)
+        #expect(found.first?.hasPrefix("a/b.yaml:8:34: error: unknown user 'adda'") == true)
     }
 
     @Test(
         "nothing that is written is dropped in silence",
         arguments: [
-            ("  - name: {ada: [x]}", "expected a text"),
-            ("  - name: {}", "expected one user and one id"),
-            ("  - name: {ada: x, ben: y}", "expected one user and one id, found 2 users"),
-            ("  - call: c\n    route: register\n    with: {id: [x]}", "expected a text"),
-            ("  - call: c\n    route: protected\n    token: {raw: [x]}", "expected a text"),
+            ("  - name: {ada: [x]}", "expected a string"),
+            ("  - name: {}", "expected one user and one ID"),
+            ("  - name: {ada: x, ben: y}", "expected one user and one ID, found 2 users"),
+            ("  - call: c\n    route: register\n    with: {id: [x]}", "expected a string"),
+            ("  - call: c\n    route: protected\n    token: {raw: [x]}", "expected a string"),
         ]
     )
     func isNotDropped(steps: String, part: String) {
@@ -168,13 +169,13 @@ struct NameTests {
             title: T
             clause: S-03
             source: a test
-            strangers: [adda, home]
+            unknown-users: [adda, home]
 
             steps:
               - deliver: p
                 event: {type: RENEWAL, user: adda}
             expect:
-              answers: 200
+              status: 200
             """
         let read = try ContractParser.parse(text, path: "a/b.yaml", id: "a/b").get()
         #expect(read.map(\.strangers) == [["adda", "home"]])

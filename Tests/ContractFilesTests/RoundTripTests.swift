@@ -147,7 +147,7 @@ struct RoundTripTests {
             steps:
               - deliver: purchase
                 event: {type: RENEWAL, user: ada}
-            expect: {answers: 200}
+            expect: {status: 200}
             """
         let plain = try read(try LocatedNode(parsing: minimal, path: "a/b.yaml"))
         var generator = VariationGenerator(
@@ -177,15 +177,15 @@ struct RoundTripTests {
             source: a test
             given:
               - register: ada
-              - onesignal: {answers: [slow 2s, hang, code A B, 500], reads: true, forever: true}
-              - revenuecat: {answers: [ok], reads: false}
+              - onesignal: {responses: [slow 2s, hang, code A B, 500], reads: true, forever: true}
+              - revenuecat: {responses: [ok], reads: false}
             steps:
               - deliver: purchase
                 event: {type: RENEWAL, user: ada}
                 edits: [{remove: /event/id}, {set: /event/id, to: x}]
-                keys: shuffled
+                keys: reordered
               - restart: {at-call: 3, to: onesignal}
-            expect: {like: undisturbed}
+            expect: {like: fault-free}
             """
         let contract = try read(try LocatedNode(parsing: text, path: "a/b.yaml"))
         #expect(contract.steps.last == .killAtCall(party: .oneSignal, position: 3))

@@ -5,7 +5,7 @@ import Testing
 /// A template that stands for nothing is an error wherever templates may stand, at its own place.
 @Suite("Templates in files")
 struct TemplateChecksTests {
-    private static func contract(_ step: String, expect: String = "answers: 200") -> String {
+    private static func contract(_ step: String, expect: String = "status: 200") -> String {
         """
         contract: a/b
         title: T
@@ -41,20 +41,20 @@ struct TemplateChecksTests {
             "- {call: c, route: register, user: ada, with: {proof: \"%\"}}", "first.proof",
             "frst.proof"
         ),
-        ("- {request: r, send: \"POST /u/%\", answer: 200}", "user.ada", "usr.ada"),
+        ("- {request: r, send: \"POST /u/%\", response: 200}", "user.ada", "usr.ada"),
         (
-            "- {request: r, send: POST /u, headers: {a: \"x %\"}, answer: 200}", "id-token.ada",
+            "- {request: r, send: POST /u, headers: {a: \"x %\"}, response: 200}", "id-token.ada",
             "id-token.adda"
         ),
-        ("- {request: r, send: POST /u, body: {a: [\"%\"]}, answer: 200}", "now-1h", "nw-1h"),
-        ("- {request: r, send: POST /u, body: {\"%\": 1}, answer: 200}", "user.ada", "usr.ada"),
-        ("- {request: r, send: POST /u, text: \"<%>\", answer: 200}", "some.x", "user.adda"),
+        ("- {request: r, send: POST /u, body: {a: [\"%\"]}, response: 200}", "now-1h", "nw-1h"),
+        ("- {request: r, send: POST /u, body: {\"%\": 1}, response: 200}", "user.ada", "usr.ada"),
+        ("- {request: r, send: POST /u, text: \"<%>\", response: 200}", "some.x", "user.adda"),
         (
-            "- {request: r, send: GET /u, answer: {status: 200, body: {a: \"%\"}}}", "any.uuid",
+            "- {request: r, send: GET /u, response: {status: 200, body: {a: \"%\"}}}", "any.uuid",
             "any.uid"
         ),
         (
-            "- {request: r, send: GET /u, answer: {status: 200, headers: {a: \"%\"}}}", "some.c",
+            "- {request: r, send: GET /u, response: {status: 200, headers: {a: \"%\"}}}", "some.c",
             "user.adda"
         ),
         ("- {deliver: d, repeats: purchase, set: {/event/price: \"%\"}}", "now+300d", "usr.ada"),
@@ -85,7 +85,7 @@ struct TemplateChecksTests {
     private static let expectations: [(String, String, String)] = [
         ("state: {ada: {expires: \"%\"}}", "purchase.expiration_at_ms", "purchas.expiration_at_ms"),
         ("state: {ada: {account: \"%\"}}", "account.home", "account.hme"),
-        ("effects: [{onesignal: notification, says: {a: \"%\"}}]", "any.text", "any.txt"),
+        ("effects: [{onesignal: notification, content: {a: \"%\"}}]", "any.text", "any.txt"),
         (
             "app: {commands: [{command: setvault, value: \"%\"}]}", "user.ada", "user.adda"
         ),
@@ -98,13 +98,13 @@ struct TemplateChecksTests {
         func text(_ name: String) -> String {
             Self.contract(
                 "- restart: KILL",
-                expect: "answers: 200\n" + expectation.replacing("%", with: "{{\(name)}}")
+                expect: "status: 200\n" + expectation.replacing("%", with: "{{\(name)}}")
             )
         }
         // A cast that cannot play it says so beside; that is another error.
-        let good = Self.errors(text(known)).filter { $0.message.contains("nothing is called") }
+        let good = Self.errors(text(known)).filter { $0.message.contains("unknown template") }
         #expect(good.isEmpty, "\(good)")
-        let found = Self.errors(text(unknown)).filter { "\($0)".contains("nothing is called") }
+        let found = Self.errors(text(unknown)).filter { "\($0)".contains("unknown template") }
         #expect(found.count == 1)
         #expect(found.first.map(Self.underlined) == "{{\(unknown)}}")
     }
@@ -114,7 +114,7 @@ struct TemplateChecksTests {
         let found = errors(text)
         #expect(found.count == 1, "\(found)")
         guard let error = found.first else { return }
-        #expect(error.message == "nothing is called {{\(name)}} here")
+        #expect(error.message == "unknown template {{\(name)}}")
         #expect(error.remedy.contains("Did you mean"), "\(error.remedy)")
         #expect(underlined(error) == "{{\(name)}}")
     }
@@ -131,7 +131,7 @@ struct TemplateChecksTests {
             "- {app: callback, with: {id: \"{{user.ada}}\"}}",
         ] {
             let found = Self.errors(Self.contract(step))
-            #expect(found.contains { "\($0)".contains("nothing is called {{") }, "\(found)")
+            #expect(found.contains { "\($0)".contains("unknown template {{") }, "\(found)")
         }
         let title = Self.contract("- restart: KILL")
             .replacing("title: T", with: "title: \"{{copeis}} T\"")
@@ -164,7 +164,7 @@ struct TemplateChecksTests {
 
     @Test func `the caret stands inside a text of several lines`() {
         let step =
-            "- request: r\n  send: POST /u\n  answer: 200\n  text: |\n    one {{now}}\n"
+            "- request: r\n  send: POST /u\n  response: 200\n  text: |\n    one {{now}}\n"
             + "    two {{now}} {{nwo}} {{nwo}}"
         let found = Self.errors(Self.contract(step))
         #expect(found.map(\.location.line) == [20, 20])
@@ -173,9 +173,9 @@ struct TemplateChecksTests {
     }
 
     @Test func `braces that open no name are told, and doubled ones are meant`() throws {
-        let step = "- {request: r, send: POST /u, body: {a: \"%\"}, answer: 200}"
+        let step = "- {request: r, send: POST /u, body: {a: \"%\"}, response: 200}"
         let open = Self.errors(Self.contract(step.replacing("%", with: "{{user.ada")))
-        #expect(open.map(\.message) == ["'{{' opens a template that never ends"])
+        #expect(open.map(\.message) == ["'{{' opens a template that is never closed"])
         #expect(open.first?.remedy.contains("{{{{") == true)
         let text = Self.contract(step.replacing("%", with: "{{{{user}} {{copies}}"))
         let contracts = try ContractParser.parse(text, path: "a/b.yaml", id: "a/b").get()
@@ -187,12 +187,12 @@ struct TemplateChecksTests {
     }
 
     @Test func `a user comes to exist in a request or a vault, unless the name is a misspelling`() {
-        let request = "- {request: r, send: \"POST /u/%\", answer: 200}"
+        let request = "- {request: r, send: \"POST /u/%\", response: 200}"
         #expect(Self.errors(Self.contract(request.replacing("%", with: "{{user.cleo}}"))).isEmpty)
         #expect(!Self.errors(Self.contract(request.replacing("%", with: "{{user.adda}}"))).isEmpty)
         // A header and an expectation make nobody.
         let header =
-            "- {request: r, send: POST /u, headers: {a: \"{{id-token.cleo}}\"}, answer: 200}"
+            "- {request: r, send: POST /u, headers: {a: \"{{id-token.cleo}}\"}, response: 200}"
         #expect(!Self.errors(Self.contract(header)).isEmpty)
         let both = Self.contract(request.replacing("%", with: "{{user.user1}}/{{user.user2}}"))
         #expect(Self.errors(both).isEmpty)
@@ -204,7 +204,7 @@ struct TemplateChecksTests {
         let pieces = ["{", "{{", "}}", "}", "user.ada", "copies", "-1", "\\\"", "é", " ", "some."]
         for _ in 0..<100 {
             let text = (0..<6).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined()
-            let step = "- {request: r, send: POST /u, body: {a: \"\(text)\"}, answer: 200}"
+            let step = "- {request: r, send: POST /u, body: {a: \"\(text)\"}, response: 200}"
             for error in Self.errors(Self.contract(step)) { #expect(!error.remedy.isEmpty) }
         }
     }
@@ -225,7 +225,7 @@ struct TemplateChecksTests {
             ("probes: {p: {get: \"/p/{{device}}\"}}", "device"),
             ("probes: {p: {command: [look, \"{{uid}}\"]}}", "uid"),
             ("app: {access: {get: \"/a/{{user}}\"}}", "user"),
-            ("app: {access: {get: /a, answer: {a: \"{{acess}}\"}}}", "acess"),
+            ("app: {access: {get: /a, response: {a: \"{{acess}}\"}}}", "acess"),
         ]
     )
     func inProfile(line: String, name: String) {
@@ -238,7 +238,7 @@ struct TemplateChecksTests {
             Issue.record("it was accepted")
             return
         }
-        #expect(errors.errors.map(\.message) == ["nothing is called {{\(name)}} here"])
+        #expect(errors.errors.map(\.message) == ["unknown template {{\(name)}}"])
         #expect(errors.errors.first.map(Self.underlined) == "{{\(name)}}")
     }
 

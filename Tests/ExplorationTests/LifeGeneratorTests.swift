@@ -102,10 +102,10 @@ struct LifeGeneratorTests {
     @Test(arguments: [("RC_BILLING", true), ("APP_STORE", false)])
     func `what is redeemed was bought on the web`(_ store: String, _ isLegal: Bool) throws {
         let text = """
-            life 1
+            history 1
             person ada registered
-            act 0 -40m ada purchase product=premium_monthly store=\(store)
-            act 1 -35m ada tell product=premium_monthly type=PURCHASE_REDEEMED
+            operation 0 -40m ada purchase product=premium_monthly store=\(store)
+            operation 1 -35m ada irrelevant-event product=premium_monthly type=PURCHASE_REDEEMED
 
             """
         let life = try LifeText.life(text)
@@ -152,16 +152,16 @@ struct LifeGeneratorTests {
     /// Clauses S-08, S-18 and P-05: it has no effect.
     @Test func `what changes nothing and comes last is left out of the run beside it`() throws {
         let bought = """
-            life 1
+            history 1
             person ada registered
             person bob unknown
-            twin
-            act 0 -40m ada purchase product=premium_monthly store=APP_STORE
+            baseline
+            operation 0 -40m ada purchase product=premium_monthly store=APP_STORE
             """
         func contract(_ rest: String) throws -> Contract {
             try LifeScript(LifeText.life("\(bought)\n\(rest)\n"), Self.everything).contract
         }
-        let told = "act 1 -35m ada tell product=premium_monthly type=TEST"
+        let told = "operation 1 -35m ada irrelevant-event product=premium_monthly type=TEST"
         let idle = try contract(told)
         #expect(idle.expectation.relation == .before)
         #expect(idle.clause == "S-18")
@@ -169,8 +169,8 @@ struct LifeGeneratorTests {
         #expect(idle.expectation.comparedFields.isEmpty)
         // What Purchasely tells besides may be shown, but for access (P-05).
         let plan = """
-            act 2 -36m ada purchase product=PLUS_MONTHLY store=PURCHASELY
-            act 3 -35m ada tell product=PLUS_MONTHLY store=PURCHASELY type=
+            operation 2 -36m ada purchase product=PLUS_MONTHLY store=PURCHASELY
+            operation 3 -35m ada irrelevant-event product=PLUS_MONTHLY store=PURCHASELY type=
             """
         #expect(
             try contract(plan + "ENTERED_BILLING_RETRY").expectation.comparedFields == ["access"]
@@ -178,13 +178,13 @@ struct LifeGeneratorTests {
         #expect(try contract(plan + "FUTURE_STEP").expectation.comparedFields.isEmpty)
         // Somebody may be made for it; what is disturbed is compared with the calm run; and what comes
         // behind it changes something.
-        let nobody = try contract("act 1 -35m bob tell type=TEST")
+        let nobody = try contract("operation 1 -35m bob irrelevant-event type=TEST")
         #expect(nobody.expectation.relation == .before)
         let others = [
-            "act 1 -35m bob tell type=EXPERIMENT_ENROLLMENT",
-            "act 1 -36m bob tell type=EXPERIMENT_ENROLLMENT\nact 2 -35m bob tell type=TEST",
-            told + "\nmishap 1.0 copies 1",
-            told + "\nact 2 -30m ada cancel product=premium_monthly",
+            "operation 1 -35m bob irrelevant-event type=EXPERIMENT_ENROLLMENT",
+            "operation 1 -36m bob irrelevant-event type=EXPERIMENT_ENROLLMENT\noperation 2 -35m bob irrelevant-event type=TEST",
+            told + "\nfault 1.0 duplicate 1",
+            told + "\noperation 2 -30m ada cancel product=premium_monthly",
         ]
         for other in others { #expect(try contract(other).expectation.relation != .before) }
         let drawn = lives(400).map(\.contract).filter { $0.expectation.relation == .before }

@@ -13,14 +13,14 @@ struct LifeLawsTests {
     private static func life(buying product: String) throws -> Life {
         try LifeText.life(
             """
-            life 1
+            history 1
             person ada registered
             person bob registered
-            act 0 -9d bob purchase product=premium_monthly store=PLAY_STORE
-            act 1 -8d bob change-product product=premium_monthly to=premium_weekly store=PLAY_STORE deferred
-            act 2 -7d ada transfer from=bob
-            act 3 -6d bob purchase product=\(product) store=PLAY_STORE
-            act 4 -5d bob transfer from=ada
+            operation 0 -9d bob purchase product=premium_monthly store=PLAY_STORE
+            operation 1 -8d bob change-product product=premium_monthly to=premium_weekly store=PLAY_STORE deferred
+            operation 2 -7d ada transfer from=bob
+            operation 3 -6d bob purchase product=\(product) store=PLAY_STORE
+            operation 4 -5d bob transfer from=ada
 
             """
         )
@@ -30,14 +30,17 @@ struct LifeLawsTests {
         let error = #expect(throws: LifeModel.Illegal.self) {
             try LifeScript(try Self.life(buying: "premium_weekly"), Self.everything)
         }
-        #expect(error?.reason.contains("both have the same") == true, "\(error?.reason ?? "")")
+        #expect(
+            error?.reason.contains("both users have had the same product") == true,
+            "\(error?.reason ?? "")"
+        )
         #expect(throws: Never.self) {
             try LifeScript(try Self.life(buying: "premium_yearly"), Self.everything)
         }
     }
 
     private func script(_ acts: String) throws -> LifeScript {
-        let text = "life 1\nperson ada registered\n\(acts)\n"
+        let text = "history 1\nperson ada registered\n\(acts)\n"
         return try LifeScript(LifeText.life(text), Self.everything)
     }
 
@@ -50,8 +53,8 @@ struct LifeLawsTests {
     func `who charges ahead of the period's end`(_ store: String, _ isLegal: Bool) {
         let script = try? script(
             """
-            act 0 -31d ada purchase product=premium_monthly store=\(store)
-            act 1 -30h ada renew product=premium_monthly
+            operation 0 -31d ada purchase product=premium_monthly store=\(store)
+            operation 1 -30h ada renew product=premium_monthly
             """
         )
         #expect((script != nil) == isLegal)
@@ -59,18 +62,18 @@ struct LifeLawsTests {
 
     @Test func `nothing ends before it has begun`() {
         let renewed = """
-            act 0 -31d ada purchase product=premium_monthly store=APP_STORE
-            act 1 -30h ada renew product=premium_monthly
+            operation 0 -31d ada purchase product=premium_monthly store=APP_STORE
+            operation 1 -30h ada renew product=premium_monthly
             """
         let reason = "its period has not begun"
         for end in ["expire", "refund"] {
             let error = #expect(throws: LifeModel.Illegal.self) {
-                try script(renewed + "\nact 2 -29h ada \(end) product=premium_monthly")
+                try script(renewed + "\noperation 2 -29h ada \(end) product=premium_monthly")
             }
             #expect(error?.reason == reason)
         }
         #expect(throws: Never.self) {
-            try script(renewed + "\nact 2 -2h ada expire product=premium_monthly")
+            try script(renewed + "\noperation 2 -2h ada expire product=premium_monthly")
         }
     }
 
@@ -82,9 +85,9 @@ struct LifeLawsTests {
     ) throws {
         let script = try script(
             """
-            act 0 \(time) ada temporary-grant product=premium_monthly span=24h
-            act 1 -61m ada purchase product=premium_monthly
-            act 2 -60m ada refund product=premium_monthly
+            operation 0 \(time) ada temporary-grant product=premium_monthly span=24h
+            operation 1 -61m ada purchase product=premium_monthly
+            operation 2 -60m ada refund product=premium_monthly
             """
         )
         #expect(access(script) == expected)
@@ -96,9 +99,9 @@ struct LifeLawsTests {
         for kind in ["purchase", "temporary-grant span=24h"] {
             let script = try? script(
                 """
-                act 0 -3d ada purchase product=premium_monthly store=PLAY_STORE
-                act 1 -2d ada expire product=premium_monthly
-                act 2 -3h ada \(kind) product=premium_monthly\(store)
+                operation 0 -3d ada purchase product=premium_monthly store=PLAY_STORE
+                operation 1 -2d ada expire product=premium_monthly
+                operation 2 -3h ada \(kind) product=premium_monthly\(store)
                 """
             )
             #expect((script != nil) == isLegal)
@@ -109,8 +112,8 @@ struct LifeLawsTests {
     func `what was bought once does not renew`(_ name: String, _ isLegal: Bool) {
         let script = try? script(
             """
-            act 0 -3h ada purchase product=PLUS_LIFETIME store=PURCHASELY
-            act 1 -2h ada tell product=PLUS_LIFETIME store=PURCHASELY type=\(name)
+            operation 0 -3h ada purchase product=PLUS_LIFETIME store=PURCHASELY
+            operation 1 -2h ada irrelevant-event product=PLUS_LIFETIME store=PURCHASELY type=\(name)
             """
         )
         #expect((script != nil) == isLegal)

@@ -11,7 +11,7 @@ struct LifeNamesTests {
     )
 
     private func script(_ acts: String, _ people: String...) throws -> LifeScript {
-        let head = ["life 1"] + people.map { "person \($0)" }
+        let head = ["history 1"] + people.map { "person \($0)" }
         let text = (head + [acts]).joined(separator: "\n") + "\n"
         return try LifeScript(LifeText.life(text), Self.everything)
     }
@@ -31,14 +31,14 @@ struct LifeNamesTests {
 
     @Test func `nobody can know whose an anonymous id is, until an event names both`() throws {
         let apart = """
-            act 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=anonymous
-            act 1 -2h ada cancel product=premium_monthly
+            operation 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=anonymous
+            operation 1 -2h ada cancel product=premium_monthly
             """
         let alone = try script(apart, "ada registered")
         #expect(namings(alone) == [.anonymous, .anonymous])
         #expect(access(alone, "ada") == nil)
         let joined = try script(
-            apart + "\nact 2 -1h ada uncancel product=premium_monthly known-by=aliases",
+            apart + "\noperation 2 -1h ada uncancel product=premium_monthly known-by=aliases",
             "ada registered"
         )
         #expect(namings(joined) == [.anonymous, .anonymous, .aliases])
@@ -48,8 +48,8 @@ struct LifeNamesTests {
     @Test func `whose it is is remembered`() throws {
         let life = try script(
             """
-            act 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=aliases
-            act 1 -1h ada refund product=premium_monthly known-by=anonymous
+            operation 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=aliases
+            operation 1 -1h ada refund product=premium_monthly known-by=anonymous
             """,
             "ada registered"
         )
@@ -61,8 +61,8 @@ struct LifeNamesTests {
     @Test func `another id that a transfer names need not be anybody`() throws {
         let life = try script(
             """
-            act 0 -3h ada purchase product=premium_monthly store=APP_STORE
-            act 1 -1h bob transfer from=ada also=eve
+            operation 0 -3h ada purchase product=premium_monthly store=APP_STORE
+            operation 1 -1h bob transfer from=ada also=eve
             """,
             "ada registered",
             "bob registered",
@@ -84,15 +84,15 @@ struct LifeNamesTests {
     @Test func `whether a later purchase is the one that a grant stood for nobody can tell`() throws
     {
         let granted = """
-            act 0 -5d ada purchase product=premium_monthly store=APP_STORE
-            act 1 -3h ada temporary-grant product=premium_weekly store=APP_STORE span=24h
-            act 2 -1h ada refund product=premium_monthly
+            operation 0 -5d ada purchase product=premium_monthly store=APP_STORE
+            operation 1 -3h ada temporary-grant product=premium_weekly store=APP_STORE span=24h
+            operation 2 -1h ada refund product=premium_monthly
             """
         #expect(access(try script(granted, "ada registered"), "ada") == true)
         let paid = """
-            act 0 -3h ada temporary-grant product=premium_weekly store=APP_STORE span=24h
-            act 1 -2h ada purchase product=premium_yearly store=APP_STORE
-            act 2 -1h ada refund product=premium_yearly
+            operation 0 -3h ada temporary-grant product=premium_weekly store=APP_STORE span=24h
+            operation 1 -2h ada purchase product=premium_yearly store=APP_STORE
+            operation 2 -1h ada refund product=premium_yearly
             """
         #expect(access(try script(paid, "ada registered"), "ada") == nil)
         let active = paid.split(separator: "\n").dropLast().joined(separator: "\n")
@@ -103,59 +103,59 @@ struct LifeNamesTests {
         arguments: [
             // Two customers of one name.
             """
-            act 0 -3h ada purchase product=premium_monthly store=APP_STORE
-            act 1 -2h ada cancel product=premium_monthly known-by=anonymous
+            operation 0 -3h ada purchase product=premium_monthly store=APP_STORE
+            operation 1 -2h ada cancel product=premium_monthly known-by=anonymous
             """,
             // Whose it is would have to be known to hand it over.
             """
-            act 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=anonymous
-            act 1 -2h bob transfer from=ada
+            operation 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=anonymous
+            operation 1 -2h bob transfer from=ada
             """,
             // What was handed over is told under the new owner's own id.
             """
-            act 0 -4h bob purchase product=premium_monthly store=APP_STORE
-            act 1 -3h ada transfer from=bob
-            act 2 -2h ada cancel product=premium_monthly known-by=anonymous
+            operation 0 -4h bob purchase product=premium_monthly store=APP_STORE
+            operation 1 -3h ada transfer from=bob
+            operation 2 -2h ada cancel product=premium_monthly known-by=anonymous
             """,
             // The one name by which REST or the app knows them is none that the event names.
             """
-            act 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=anonymous
-            act 1 -2h ada cancel product=premium_monthly known-by=original_app_user_id
+            operation 0 -3h ada purchase product=premium_monthly store=APP_STORE known-by=anonymous
+            operation 1 -2h ada cancel product=premium_monthly known-by=original_app_user_id
             """,
             // What spends no money may be kept elsewhere (S-19).
             """
-            act 0 -3h ada purchase product=premium_monthly environment=SANDBOX known-by=anonymous
+            operation 0 -3h ada purchase product=premium_monthly environment=SANDBOX known-by=anonymous
             """,
             // A grant for a day names no environment (fact sheet 2.6).
             """
-            act 0 -3h ada temporary-grant product=premium_monthly environment=SANDBOX span=1d
+            operation 0 -3h ada temporary-grant product=premium_monthly environment=SANDBOX span=1d
             """,
             // Two grants are two transactions, and a contract has one name for them.
             """
-            act 0 -40d ada temporary-grant product=premium_weekly store=APP_STORE span=24h
-            act 1 -30d ada purchase product=premium_weekly store=APP_STORE
-            act 2 -28d ada expire product=premium_weekly
-            act 3 -2h ada temporary-grant product=premium_weekly store=APP_STORE span=24h
+            operation 0 -40d ada temporary-grant product=premium_weekly store=APP_STORE span=24h
+            operation 1 -30d ada purchase product=premium_weekly store=APP_STORE
+            operation 2 -28d ada expire product=premium_weekly
+            operation 3 -2h ada temporary-grant product=premium_weekly store=APP_STORE span=24h
             """,
             // Somebody's other id is nobody else.
             """
-            act 0 -4h ada purchase product=premium_monthly store=APP_STORE
-            act 1 -3h bob transfer from=ada also=eve
-            act 2 -2h eve purchase product=premium_monthly store=APP_STORE
+            operation 0 -4h ada purchase product=premium_monthly store=APP_STORE
+            operation 1 -3h bob transfer from=ada also=eve
+            operation 2 -2h eve purchase product=premium_monthly store=APP_STORE
             """,
             """
-            act 0 -4h eve purchase product=premium_weekly store=APP_STORE
-            act 1 -3h ada purchase product=premium_monthly store=APP_STORE
-            act 2 -2h bob transfer from=ada also=eve
+            operation 0 -4h eve purchase product=premium_weekly store=APP_STORE
+            operation 1 -3h ada purchase product=premium_monthly store=APP_STORE
+            operation 2 -2h bob transfer from=ada also=eve
             """,
             """
-            act 0 -4h ada purchase product=premium_monthly store=APP_STORE
-            act 1 -3h ada cancel product=premium_monthly also=eve
+            operation 0 -4h ada purchase product=premium_monthly store=APP_STORE
+            operation 1 -3h ada cancel product=premium_monthly also=eve
             """,
             // Of two strangers either may be kept (S-17).
             """
-            act 0 -4h zoe purchase product=premium_monthly store=APP_STORE
-            act 1 -3h bob transfer from=zoe also=eve
+            operation 0 -4h zoe purchase product=premium_monthly store=APP_STORE
+            operation 1 -3h bob transfer from=zoe also=eve
             """,
         ]
     )
@@ -189,15 +189,15 @@ struct LifeNamesTests {
     @Test("what is told late comes before a login of its people", arguments: ["bob", "carol"])
     func latenessEndsAtALogin(buyer: String) throws {
         let acts = """
-            act 0 -20d ada sign-up
-            act 1 -15d \(buyer) purchase product=premium_monthly store=APP_STORE
-            act 2 -14d \(buyer) cancel product=premium_monthly
-            act 3 -13d bob log-in from=ada
-            act 4 -12d dora purchase product=premium_monthly store=APP_STORE
-            mishap 2.0 late 1
+            operation 0 -20d ada sign-up
+            operation 1 -15d \(buyer) purchase product=premium_monthly store=APP_STORE
+            operation 2 -14d \(buyer) cancel product=premium_monthly
+            operation 3 -13d bob log-in from=ada
+            operation 4 -12d dora purchase product=premium_monthly store=APP_STORE
+            fault 2.0 delayed 1
             """
         let people = ["ada", "bob", "carol", "dora"].map { "person \($0) registered" }
-        let text = (["life 1"] + people + [acts]).joined(separator: "\n") + "\n"
+        let text = (["history 1"] + people + [acts]).joined(separator: "\n") + "\n"
         let script = try LifeScript(LifeText.life(text), Self.everything)
         let order = script.contract.steps.compactMap { step -> String? in
             switch step {

@@ -5,16 +5,16 @@ import Testing
 /// Lives as files, and what makes two of them one cause.
 struct LifeTextTests {
     private static let text = """
-        life 1
+        history 1
         person ada registered
         person bob unknown
-        twin
-        act 0 -3d ada purchase product=premium_monthly store=APP_STORE period=TRIAL quiet
-        act 1 -2d ada change-product product=premium_monthly to=premium_yearly deferred
-        act 2 -1d bob transfer from=ada known-by=aliases
-        mishap 1.0 late 2
-        mishap 2.0 push-fails slow 3s
-        mishap 2.0 crash KILL early
+        baseline
+        operation 0 -3d ada purchase product=premium_monthly store=APP_STORE period=TRIAL quiet
+        operation 1 -2d ada change-product product=premium_monthly to=premium_yearly deferred
+        operation 2 -1d bob transfer from=ada known-by=aliases
+        fault 1.0 delayed 2
+        fault 2.0 onesignal-error slow 3s
+        fault 2.0 crash KILL early
 
         """
 
@@ -31,18 +31,20 @@ struct LifeTextTests {
     @Test(
         "a line that says nothing is named",
         arguments: [
-            ("person ada", "a person is"), ("act 0 -3d ada", "an act is"),
-            ("act 0 soon ada purchase", "an act is"), ("act 0 -3d ada eat", "'eat' is no act"),
-            ("act 0 -3d ada cancel colour=red", "'colour=red' says nothing"),
-            ("act 0 -3d ada cancel span=long", "'span=long' says nothing"),
-            ("mishap 0 late 2", "a mishap is"), ("mishap 0.0 late", "a mishap is"),
-            ("mishap 0.0 late 0", "a mishap is"), ("mishap 0.0 crash KILL", "a mishap is"),
-            ("mishap 0.0 shuffled twice", "a mishap is"), ("wish peace", "'wish' is none of"),
+            ("person ada", "write 'person"), ("operation 0 -3d ada", "write 'operation"),
+            ("operation 0 soon ada purchase", "write 'operation"),
+            ("operation 0 -3d ada eat", "'eat' is not an operation"),
+            ("operation 0 -3d ada cancel colour=red", "'colour=red' is not a valid detail"),
+            ("operation 0 -3d ada cancel span=long", "'span=long' is not a valid detail"),
+            ("fault 0 delayed 2", "write 'fault"), ("fault 0.0 delayed", "write 'fault"),
+            ("fault 0.0 delayed 0", "write 'fault"), ("fault 0.0 crash KILL", "write 'fault"),
+            ("fault 0.0 reordered-keys twice", "write 'fault"),
+            ("wish peace", "cannot begin with 'wish'"),
         ]
     )
     func isRefused(line: String, problem: String) {
         let error = #expect(throws: LifeText.ParseError.self) {
-            try LifeText.life("life 1\nperson ada registered\n" + line)
+            try LifeText.life("history 1\nperson ada registered\n" + line)
         }
         #expect(error?.line == 3)
         #expect(error?.problem.contains(problem) == true, "\(error?.problem ?? "")")
@@ -51,7 +53,7 @@ struct LifeTextTests {
 
     @Test func `another version is told as that`() {
         for (text, isOlder) in [
-            ("life 2\nperson ada registered\n", true), ("", false), ("{}", false),
+            ("history 2\nperson ada registered\n", true), ("", false), ("{}", false),
         ] {
             let error = #expect(throws: LifeText.ParseError.self) { try LifeText.life(text) }
             #expect(error?.isOfAnotherVersion == isOlder)
@@ -61,20 +63,21 @@ struct LifeTextTests {
     @Test(
         "who does something is there, and something happens",
         arguments: [
-            ("", "nothing happens"),
-            ("act 0 -1d bob purchase\n", "'bob' does something and is no person"),
-            ("act 0 -1d ada transfer from=bob\n", "'bob' does something and is no person"),
-            ("person ada unknown\n", "or that of somebody else"),
-            ("person a|b unknown\n", "is no name"),
-            ("act 0 -1d ada purchase product={{x}}\n", "says nothing about an act"),
+            ("", "the history has no operation"),
+            ("operation 0 -1d bob purchase\n", "'bob' has an operation but no person line"),
+            ("operation 0 -1d ada transfer from=bob\n", "'bob' has an operation but no person"),
+            ("person ada unknown\n", "is already used"),
+            ("person a|b unknown\n", "has characters other than"),
+            ("operation 0 -1d ada purchase product={{x}}\n", "is not a valid detail"),
             (
-                String(repeating: "act 0 -1d ada register\n", count: 1001), "more than 1000 acts"
+                String(repeating: "operation 0 -1d ada register\n", count: 1001),
+                "more than 1000 operations"
             ),
         ]
     )
     func isNoLife(lines: String, problem: String) {
         let error = #expect(throws: LifeText.ParseError.self) {
-            try LifeText.life("life 1\nperson ada registered\n" + lines)
+            try LifeText.life("history 1\nperson ada registered\n" + lines)
         }
         #expect(error?.problem.contains(problem) == true, "\(error?.problem ?? "")")
     }
@@ -152,7 +155,7 @@ struct LifeTextTests {
             let script = try LifeScript(life, Self.all)
             #expect(script.contract.clause == (isLate ? "S-09" : "S-11"))
             #expect(script.life.mishaps.isEmpty == !isLate)
-            #expect(script.features.contains { $0.text.hasPrefix("disturbed late") } == isLate)
+            #expect(script.features.contains { $0.text.hasPrefix("disturbed delayed") } == isLate)
         }
     }
 
@@ -208,13 +211,13 @@ struct LifeTextTests {
 
     @Test func `what fell due goes on being disturbed when the act behind it is left out`() throws {
         let text = """
-            life 1
+            history 1
             person ada registered
             person bob registered
-            act 0 -40000m bob purchase product=premium_monthly store=APP_STORE period=TRIAL
-            act 1 -61m ada purchase product=PLUS_MONTHLY store=PURCHASELY
-            act 2 -1h bob cancel product=premium_monthly
-            mishap 1.0 late 2
+            operation 0 -40000m bob purchase product=premium_monthly store=APP_STORE period=TRIAL
+            operation 1 -61m ada purchase product=PLUS_MONTHLY store=PURCHASELY
+            operation 2 -1h bob cancel product=premium_monthly
+            fault 1.0 delayed 2
 
             """
         let life = try LifeText.life(text)
@@ -227,12 +230,12 @@ struct LifeTextTests {
         throws
     {
         let text = """
-            life 1
+            history 1
             person ada unknown
             person bob registered
-            act 0 -50d bob purchase product=premium_monthly store=APP_STORE
-            act 1 -2d ada purchase product=premium_monthly store=APP_STORE environment=SANDBOX
-            act 2 -1d ada tell product=premium_monthly type=TEST known-by=aliases
+            operation 0 -50d bob purchase product=premium_monthly store=APP_STORE
+            operation 1 -2d ada purchase product=premium_monthly store=APP_STORE environment=SANDBOX
+            operation 2 -1d ada irrelevant-event product=premium_monthly type=TEST known-by=aliases
 
             """
         let script = try LifeScript(try LifeText.life(text), Self.all)
@@ -263,12 +266,12 @@ struct LifeTextTests {
             [(.purchase, "premium_monthly"), (.refund, "premium_monthly")],
             [.late(by: 1)]
         )
-        #expect(life.title == "Ada buys, is refunded; delivered late")
+        #expect(life.title == "Ada buys, gets a refund; delivered after later events")
         #expect(life.clause == "S-09")
         var calm = life
         calm.mishaps = []
         #expect(calm.clause == "S-11")
-        #expect(life.slug == "purchase-refund-late")
+        #expect(life.slug == "purchase-refund-delayed")
     }
 
     @Test func `what no store does is no life`() {

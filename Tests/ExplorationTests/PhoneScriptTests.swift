@@ -194,7 +194,7 @@ struct PhoneScriptTests {
         let ids = story.steps.contains("raw") ? "given:\n- name: {ben: \"s p\"}\n" : ""
         let text =
             "contract: l\ntitle: t\nclause: C-11\nsource: s\n\(ids)steps:\n\(story.steps)\n"
-            + "expect:\n  app:\n    promises: [unbroken]\n"
+            + "expect:\n  app:\n    invariants: [unbroken]\n"
         let contract = try #require(
             try ContractParser.parse(text, path: "l.yaml", id: "l").get().first
         )
@@ -223,7 +223,7 @@ struct PhoneScriptTests {
     func isNoLife(steps: String) throws {
         let text =
             "contract: l\ntitle: t\nclause: C-11\nsource: s\nsteps:\n\(steps)\n"
-            + "expect:\n  app:\n    promises: [unbroken]\n"
+            + "expect:\n  app:\n    invariants: [unbroken]\n"
         let contract = try #require(
             try ContractParser.parse(text, path: "l.yaml", id: "l").get().first
         )

@@ -17,16 +17,17 @@ struct ControlFaultTests {
     @Test(
         "an answer is written as it was given",
         arguments: [
-            500 as JSONValue, 200, 599, "ok", "reset", "lose-answer", "never", "half",
+            500 as JSONValue, 200, 599, "ok", "reset", "lost-response", "no-response",
+            "truncated-response",
             "malformed", "no-subscribers", "invalid-aliases", "slow 2s", "hang 250ms",
             "code QUOTA_EXCEEDED",
         ]
     )
     func readsAnswers(value: JSONValue) async {
         let stage = ControlStage()
-        let answer = await stage.call("PUT", "/faults/onesignal", ["answers": [value]])
+        let answer = await stage.call("PUT", "/faults/onesignal", ["responses": [value]])
         #expect(answer.status == 200, "\(answer.error)")
-        #expect(answer["faults"]?["onesignal"]?["answers"] == [value])
+        #expect(answer["faults"]?["onesignal"]?["responses"] == [value])
         #expect(answer["faults"]?["onesignal"]?["permanent"] == false)
         #expect(answer["faults"]?["onesignal"]?["reads"] == false)
     }
@@ -41,16 +42,16 @@ struct ControlFaultTests {
     )
     func refusesAnswers(value: JSONValue) async {
         let stage = ControlStage()
-        let answer = await stage.call("PUT", "/faults/onesignal", ["answers": ["ok", value]])
+        let answer = await stage.call("PUT", "/faults/onesignal", ["responses": ["ok", value]])
         #expect(answer.status == 400, "\(value.text)")
-        #expect(answer.error.contains("is no answer; there is a status from 200 to 599"))
+        #expect(answer.error.contains("is not a response; allowed are a status from 200 to 599"))
         #expect(answer.error.hasPrefix(value.text), "\(answer.error)")
         #expect(await stage.call("GET", "/faults")["faults"] == [:])
     }
 
     @Test func `answers are used up one after the other, by calls that change`() async {
         let stage = ControlStage()
-        _ = await stage.call("PUT", "/faults/onesignal", ["answers": [500, "ok", 429]])
+        _ = await stage.call("PUT", "/faults/onesignal", ["responses": [500, "ok", 429]])
         let seen = (0..<4).map { _ in
             stage.ask(.oneSignal, "GET", "/apps")
             return push(stage).response.status
@@ -64,7 +65,7 @@ struct ControlFaultTests {
         _ = await stage.call(
             "PUT",
             "/faults/onesignal",
-            ["answers": [200, 503], "permanent": true]
+            ["responses": [200, 503], "permanent": true]
         )
         let seen = (0..<4).map { _ in push(stage).response.status }
         #expect(seen == [200, 503, 503, 503])
@@ -75,7 +76,7 @@ struct ControlFaultTests {
 
     @Test func `reads count when they are told to`() async {
         let stage = ControlStage()
-        _ = await stage.call("PUT", "/faults/revenuecat", ["answers": [503], "reads": true])
+        _ = await stage.call("PUT", "/faults/revenuecat", ["responses": [503], "reads": true])
         #expect(stage.ask(.revenueCat, "GET", "/v1/subscribers/ada").response.status == 503)
         #expect(stage.ask(.revenueCat, "GET", "/v1/subscribers/ada").response.status != 503)
     }
@@ -83,7 +84,7 @@ struct ControlFaultTests {
     @Test func `a fault is its namespace's alone`() async {
         let stage = ControlStage()
         _ = await stage.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
-        _ = await stage.call("PUT", "/faults/onesignal?namespace=red", ["answers": [500]])
+        _ = await stage.call("PUT", "/faults/onesignal?namespace=red", ["responses": [500]])
         #expect(push(stage).response.status == 200)
         #expect(await stage.call("GET", "/faults")["faults"] == [:])
         #expect(
@@ -98,11 +99,11 @@ struct ControlFaultTests {
         ]
     )
     func unknownProvider(name: String, near: String) async {
-        let answer = await ControlStage().call("PUT", "/faults/\(name)", ["answers": [500]])
+        let answer = await ControlStage().call("PUT", "/faults/\(name)", ["responses": [500]])
         #expect(answer.status == 404)
         #expect(
             answer.error
-                == "'\(name)' is none of revenuecat, onesignal, firebase, purchasely, despia"
+                == "'\(name)' is not one of revenuecat, onesignal, firebase, purchasely, despia"
         )
         #expect(answer.hint == "did you mean '\(near)'?")
     }
@@ -121,11 +122,11 @@ struct ControlFaultTests {
         for body in bodies {
             let answer = await stage.call("PUT", "/faults/onesignal", body)
             #expect(answer.status == 400)
-            #expect(answer.error.hasSuffix("says something about 'answers', which is missing"))
+            #expect(answer.error.hasSuffix("requires 'responses', which is missing"))
         }
-        for body in [[:], ["answers": []], ["permanent": true]] as [JSONValue] {
+        for body in [[:], ["responses": []], ["permanent": true]] as [JSONValue] {
             let answer = await stage.call("PUT", "/faults/onesignal", body)
-            #expect(answer.error.hasPrefix("'answers' takes a list"), "\(body.text)")
+            #expect(answer.error.hasPrefix("'responses' takes a list"), "\(body.text)")
         }
     }
 
@@ -136,14 +137,14 @@ struct ControlFaultTests {
         let wrong = await stage.call(
             "PUT",
             "/faults/onesignal",
-            ["refused": true, "answers": ["nonsense"]]
+            ["refused": true, "responses": ["nonsense"]]
         )
         #expect(wrong.status == 400)
         #expect(!server.isRefusing)
         let both = await stage.call(
             "PUT",
             "/faults/onesignal",
-            ["refused": true, "answers": [500]]
+            ["refused": true, "responses": [500]]
         )
         #expect(both["refused"] == ["onesignal"])
         #expect(both["faults"]?["onesignal"] != nil)
@@ -158,14 +159,16 @@ struct ControlFaultTests {
     @Test(
         "a planned answer reaches the caller in its manner, and has an effect or none",
         arguments: [
-            ("reset", Reply.Manner.reset, 0), ("never", .never, 0), ("hang 250ms", .hang(250), 0),
-            ("lose-answer", .reset, 1), ("half", .half, 1), ("slow 2s", .slow(2000), 1),
+            ("reset", Reply.Manner.reset, 0), ("no-response", .never, 0),
+            ("hang 250ms", .hang(250), 0),
+            ("lost-response", .reset, 1), ("truncated-response", .half, 1),
+            ("slow 2s", .slow(2000), 1),
             ("ok", .answer, 1), ("malformed", .answer, 1),
         ] as [(String, Reply.Manner, Int)]
     )
     func carriesOut(text: String, manner: Reply.Manner, effects: Int) async {
         let stage = ControlStage()
-        _ = await stage.call("PUT", "/faults/onesignal", ["answers": [.string(text)]])
+        _ = await stage.call("PUT", "/faults/onesignal", ["responses": [.string(text)]])
         let reply = push(stage)
         #expect(reply.manner == manner)
         #expect(reply.effects.count == effects)
@@ -175,7 +178,7 @@ struct ControlFaultTests {
 
     @Test func `Firebase fails with its own codes, and others ignore them`() async {
         let stage = ControlStage()
-        let plan: JSONValue = ["answers": ["code QUOTA_EXCEEDED"], "reads": true]
+        let plan: JSONValue = ["responses": ["code QUOTA_EXCEEDED"], "reads": true]
         _ = await stage.call("PUT", "/faults/firebase", plan)
         let signUp: JSONValue = ["returnSecureToken": true]
         let path = "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=k"

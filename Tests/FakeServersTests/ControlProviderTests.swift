@@ -64,7 +64,7 @@ struct ControlProviderTests {
             let answer = await stage.call("PUT", path, ["url": .string(url)])
             #expect(answer.status == (isTaken ? 200 : 400), "\(path): \(answer.error)")
             guard !isTaken else { continue }
-            #expect(answer.error == "'url' is '\(url)', which is no http URL on this machine")
+            #expect(answer.error == "'url' is '\(url)', which is not an http URL on this machine")
             #expect(answer.hint.contains("--allow-host"))
         }
     }
@@ -76,10 +76,10 @@ struct ControlProviderTests {
         }
         let long = String(repeating: "x", count: 201)
         let named = await stage.call("PUT", "/webhooks/\(long)", Self.hook)
-        #expect(named.error == "a webhook's id has 1 to 200 characters")
+        #expect(named.error == "a webhook ID must have 1 to 200 characters")
         let body: JSONValue = ["url": "http://127.0.0.1:1/", "environment": "SANDBX"]
         let other = await stage.call("PUT", "/webhooks/main", body)
-        #expect(other.error == "'environment' is 'SANDBX', which is none of PRODUCTION, SANDBOX")
+        #expect(other.error == "'environment' is 'SANDBX', which is not one of PRODUCTION, SANDBOX")
         #expect(other.hint == "did you mean 'SANDBOX'?")
         #expect(await stage.call("GET", "/webhooks")["webhooks"] == [])
     }
@@ -141,14 +141,14 @@ struct ControlProviderTests {
     @Test(
         "an action that cannot be carried out says why and changes nothing",
         arguments: [
-            ("purchas", [:], 404, "the store knows no 'purchas'"),
+            ("purchas", [:], 404, "the store has no action 'purchas'"),
             ("cancel", ["user": "nobody"], 409, ""),
-            ("purchase", ["store": "EBAY"], 400, "'store' is 'EBAY', which is none of"),
-            ("purchase", ["store": ""], 400, "'store' takes a text"),
+            ("purchase", ["store": "EBAY"], 400, "'store' is 'EBAY', which is not one of"),
+            ("purchase", ["store": ""], 400, "'store' takes a string"),
             ("purchase", ["environment": "TEST"], 400, "'environment' is 'TEST'"),
             ("purchase", ["period": "TRAIL"], 400, "'period' is 'TRAIL'"),
-            ("billing-issue", ["grace": "3"], 400, "'grace' is '3', which is no duration"),
-            ("extend", ["by": "soon"], 400, "'by' is 'soon', which is no duration"),
+            ("billing-issue", ["grace": "3"], 400, "'grace' is '3', which is not a duration"),
+            ("extend", ["by": "soon"], 400, "'by' is 'soon', which is not a duration"),
             ("change-product", ["when": "later"], 400, "'when' is 'later', which is neither"),
         ] as [(String, JSONValue, Int, String)]
     )
@@ -164,7 +164,7 @@ struct ControlProviderTests {
 
     @Test func `an action that is nearly right is told the right name`() async {
         let answer = await ControlStage().call("POST", "/store/purchas", [:])
-        #expect(answer.hint.hasPrefix("did you mean 'purchase'? there are purchase, renew"))
+        #expect(answer.hint.hasPrefix("did you mean 'purchase'? the valid actions are purchase"))
     }
 
     @Test func `a customer is shown as REST shows him, or is not there`() async {
@@ -198,10 +198,11 @@ struct ControlProviderTests {
         #expect(forever["products"]?["pro_weekly"]?["days"] == nil)
         #expect(forever["products"]?["pro_weekly"]?["currency"] == "EUR", "the rest stays")
         let refused: [(JSONValue, String)] = [
-            (["days": 0], "'days' takes 1 to 36500"), (["days": -1], "'days' takes 1 to 36500"),
-            (["days": 36_501], "'days' takes 1 to 36500"),
-            (["days": .integer(.max)], "'days' takes 1 to 36500"),
-            (["exchangeRate": 0], "'exchangeRate' is greater than zero"),
+            (["days": 0], "'days' takes a number from 1 to 36500"),
+            (["days": -1], "'days' takes a number from 1 to 36500"),
+            (["days": 36_501], "'days' takes a number from 1 to 36500"),
+            (["days": .integer(.max)], "'days' takes a number from 1 to 36500"),
+            (["exchangeRate": 0], "'exchangeRate' must be greater than zero"),
         ]
         for (body, error) in refused {
             let answer = await stage.call("PUT", "/store/products/pro_weekly", body)
@@ -212,7 +213,7 @@ struct ControlProviderTests {
         let long = String(repeating: "p", count: 201)
         #expect(
             await stage.call("PUT", "/store/products/\(long)", [:]).error
-                == "a product's id has 1 to 200 characters"
+                == "a product ID must have 1 to 200 characters"
         )
         #expect(await stage.call("GET", "/store/products")["products"] == forever["products"])
     }
@@ -269,11 +270,11 @@ struct ControlProviderTests {
         let nowhere = await stage.call("POST", "/events", event)
         #expect(nowhere.status == 409)
         #expect(nowhere.error == "no webhook is configured")
-        #expect(nowhere.hint.hasPrefix("PUT /assay/v1/webhooks/main with"))
+        #expect(nowhere.hint.hasPrefix("send PUT /assay/v1/webhooks/main with"))
         #expect(stage.saved == before, "what was refused must not have happened")
         for body in [[:], ["event": [:]], ["event": ["type": 5]]] as [JSONValue] {
             let answer = await stage.call("POST", "/events", body)
-            #expect(answer.error == "'event' is an object with a 'type'")
+            #expect(answer.error == "'event' must be an object with a 'type'")
         }
     }
 
@@ -293,7 +294,7 @@ struct ControlProviderTests {
         #expect(await states("?state=waiting") == ["waiting"])
         #expect(await states("?state=delivered") == [])
         let wrong = await stage.call("GET", "/deliveries?state=done")
-        #expect(wrong.error == "'state' is waiting, underway, delivered or failed")
+        #expect(wrong.error == "'state' must be waiting, underway, delivered or failed")
         let id = bought["events"]?.array?.first?["id"]?.string ?? ""
         let again = await stage.call("POST", "/deliveries/\(id)/resend", [:])
         #expect(again["deliveries"]?.array?.map { $0["state"] } == ["delivered"])
@@ -306,8 +307,8 @@ struct ControlProviderTests {
         )
         #expect(other.status == 404)
         let unknown = await stage.call("POST", "/deliveries/x/resend", [:])
-        #expect(unknown.error == "no delivery of an event 'x' is known")
-        #expect(unknown.hint == "GET /assay/v1/deliveries lists them")
+        #expect(unknown.error == "there is no delivery of an event 'x'")
+        #expect(unknown.hint == "GET /assay/v1/deliveries lists all deliveries")
     }
 
     @Test func `a webhook that is gone ends in a failure that says so`() async {
@@ -318,7 +319,7 @@ struct ControlProviderTests {
         _ = await stage.call("POST", "/deliveries/flush")
         let list = await stage.call("GET", "/deliveries")["deliveries"]?.array
         let failure = list?.first?["attempts"]?.array?.first?["failure"]
-        #expect(failure == "the webhook 'main' is gone")
+        #expect(failure == "the webhook 'main' no longer exists")
         #expect(stage.receiver.types == [])
     }
 
@@ -339,18 +340,18 @@ struct ControlProviderTests {
         }
         let unknown = await ControlStage().call("POST", "/purchasely/buy", [:])
         #expect(unknown.status == 404)
-        #expect(unknown.error == "Purchasely knows no 'buy'")
-        #expect(unknown.hint.hasPrefix("there are purchase, renew"))
+        #expect(unknown.error == "Purchasely has no action 'buy'")
+        #expect(unknown.hint.hasPrefix("the valid actions are purchase, renew"))
     }
 
     @Test(
         "what Purchasely does not sell is an error, not something else",
         arguments: [
-            (["type": "SUBSCRIPTION"], "'type' is 'SUBSCRIPTION', which is none of RENEWING_SUB"),
-            (["offer": "TRIAL"], "'offer' is 'TRIAL', which is none of NONE, FREE_TRIAL"),
-            (["store": "APP_STORE"], "'store' is 'APP_STORE', which is none of APPLE_APP_STORE"),
+            (["type": "SUBSCRIPTION"], "'type' is 'SUBSCRIPTION', which is not one of RENEWING"),
+            (["offer": "TRIAL"], "'offer' is 'TRIAL', which is not one of NONE, FREE_TRIAL"),
+            (["store": "APP_STORE"], "'store' is 'APP_STORE', which is not one of APPLE_APP_STORE"),
             (["environment": "TEST"], "'environment' is 'TEST'"),
-            (["way": "sideways"], "'way' is 'sideways', which is none of upgrade"),
+            (["way": "sideways"], "'way' is 'sideways', which is not one of upgrade"),
         ] as [(JSONValue, String)]
     )
     func refusesPurchaselyWords(body: JSONValue, error: String) async {
@@ -374,7 +375,7 @@ struct ControlProviderTests {
         #expect(bought["deliveries"]?.array?.allSatisfy { $0["state"] == "delivered" } == true)
         let missing = await stage.call("POST", "/purchasely/renew", ["user": "eve"])
         #expect(missing.status == 409)
-        #expect(missing.error == "eve has no subscription; 'purchase' makes one")
+        #expect(missing.error == "eve has no subscription; the action purchase creates one")
     }
 
     // MARK: Devices and keys
@@ -402,13 +403,13 @@ struct ControlProviderTests {
         #expect(await stage.call("GET", "/device")["vaultCloud"]?["token"]?["value"] == "v1")
         let none = await stage.call("POST", "/device/paywall/complete", [:])
         #expect(none.status == 409)
-        #expect(none.error == "no paywall is open")
+        #expect(none.error == "no paywall is open on the device")
         let unknown = await stage.call("POST", "/device/fly/away", [:])
         #expect(unknown.status == 404)
-        #expect(unknown.error == "a device knows no 'fly/away'")
+        #expect(unknown.error == "a device has no action 'fly/away'")
         #expect(await stage.call("POST", "/device/a/b/c", [:]).status == 404)
         let wrong = await stage.call("POST", "/device/biometrics", ["outcome": "maybe"])
-        #expect(wrong.error == "'outcome' is success, failure or unavailable")
+        #expect(wrong.error == "'outcome' must be success, failure or unavailable")
         let twice = await stage.call("POST", "/device/second-device", ["name": "main"])
         #expect(twice.status == 400)
     }

@@ -48,12 +48,14 @@ struct ControlRouteTests {
         for operation in await DescribedOperation.all(stage) {
             let answer = await stage.call(operation.method, operation.filled, ["zzzz": 1])
             #expect(answer.status == 400, "\(operation)")
-            #expect(answer.error.hasPrefix("'zzzz' is no member of "), "\(operation)")
+            #expect(answer.error.hasPrefix("'zzzz' is not a member of "), "\(operation)")
             #expect(answer.error.hasSuffix(operation.path), "\(operation): \(answer.error)")
             for (name, _) in operation.members {
                 #expect(answer.hint.contains(name), "\(operation): \(answer.hint)")
             }
-            if operation.members.isEmpty { #expect(answer.hint == "it takes none") }
+            if operation.members.isEmpty {
+                #expect(answer.hint == "the operation takes no members")
+            }
         }
         #expect(stage.saved == before)
     }
@@ -113,7 +115,7 @@ struct ControlRouteTests {
         let days = await stage.call("PUT", "/store/products/p", half)
         #expect(days.error == "'days' takes a whole number, not a number")
         let list = await stage.call("PUT", "/namespaces/n", ["ids": ["a", 5]])
-        #expect(list.error == "'ids' takes a list of texts, and one is a number")
+        #expect(list.error == "'ids' takes a list of strings, and one is a number")
         let price = await stage.call(
             "PUT",
             "/store/products/p",
@@ -144,7 +146,7 @@ struct ControlRouteTests {
         for operation in await DescribedOperation.all(stage) {
             let answer = await stage.call(operation.method, operation.filled + "?namespce=x")
             #expect(answer.status == 400, "\(operation)")
-            #expect(answer.error.hasPrefix("'namespce' is no parameter of"), "\(operation)")
+            #expect(answer.error.hasPrefix("'namespce' is not a parameter of"), "\(operation)")
             #expect(answer.hint.hasPrefix("did you mean 'namespace'?"), "\(operation)")
         }
     }
@@ -156,7 +158,7 @@ struct ControlRouteTests {
             let answer = await stage.call(operation.method, operation.filled + "?namespace=moon")
             #expect(answer.status == 404, "\(operation): \(answer.error)")
             #expect(answer.error == "there is no namespace 'moon'", "\(operation)")
-            #expect(answer.hint == "PUT /assay/v1/namespaces/moon makes it", "\(operation)")
+            #expect(answer.hint == "PUT /assay/v1/namespaces/moon creates it", "\(operation)")
             count += 1
         }
         #expect(count > 25)
@@ -176,7 +178,7 @@ struct ControlRouteTests {
         #expect(two.status == 400)
         #expect(two.error == "the call names two namespaces, 'blue' and 'red'")
         let odd = await stage.call("PUT", "/clock", ["frozen": false, "namespace": 5])
-        #expect(odd.error == "'namespace' takes a text, not a number")
+        #expect(odd.error == "'namespace' takes a string, not a number")
     }
 
     @Test(
@@ -195,7 +197,7 @@ struct ControlRouteTests {
                 bytes: Array(text.utf8)
             )
             #expect(answer.status == 400, "\(operation)")
-            #expect(answer.error.hasPrefix("the body is no JSON object: "), "\(operation)")
+            #expect(answer.error.hasPrefix("the body is not a JSON object: "), "\(operation)")
             #expect(answer.error.contains(part), "\(operation): \(answer.error)")
         }
     }
@@ -228,8 +230,8 @@ struct ControlRouteTests {
         arguments: [
             ("/nothing", "there is no GET /assay/v1/nothing", "openapi.json"),
             ("/clock/advance/now", "there is no GET /assay/v1/clock/advance/now", "openapi"),
-            ("!/other", "the control API lies below /assay/v1", ""),
-            ("!/assay/v2/clock", "the control API lies below /assay/v1", ""),
+            ("!/other", "the control API is at /assay/v1", ""),
+            ("!/assay/v2/clock", "the control API is at /assay/v1", ""),
         ]
     )
     func refusesUnknownAddresses(path: String, error: String, hint: String) async {
@@ -260,24 +262,24 @@ struct ControlRouteTests {
             (["host": ""], "which is not this machine"),
             (
                 ["host": "127.0.0.1:9300", "origin": "http://evil.example"],
-                "a page of http://evil.example may not"
+                "a web page of http://evil.example may not"
             ),
             (
                 ["host": "127.0.0.1:9300", "origin": "http://127.0.0.1:9301"],
-                "a page of http://127.0.0.1:9301 may not"
+                "a web page of http://127.0.0.1:9301 may not"
             ),
-            (["host": "127.0.0.1:9300", "origin": "null"], "a page of null may not"),
+            (["host": "127.0.0.1:9300", "origin": "null"], "a web page of null may not"),
             (
                 ["host": "127.0.0.1:9300", "sec-fetch-site": "cross-site"],
-                "a page of another origin"
+                "a web page of another origin"
             ),
             (
                 ["host": "127.0.0.1:9300", "sec-fetch-site": "same-site"],
-                "a page of another origin"
+                "a web page of another origin"
             ),
             (
                 ["host": "127.0.0.1:9300", "sec-fetch-site": "made-up"],
-                "a page of another origin"
+                "a web page of another origin"
             ),
         ] as [([String: String], String)]
     )

@@ -48,7 +48,7 @@ struct ControlStateTests {
         for (method, path) in [("PUT", "/namespaces/"), ("POST", "/snapshots/")] {
             let answer = await stage.call(method, path + name, [:])
             #expect(answer.status == (isTaken ? 200 : 400), "\(path)")
-            #expect(isTaken || answer.error.hasSuffix("has 1 to 200 characters"))
+            #expect(isTaken || answer.error.hasSuffix("must have 1 to 200 characters"))
         }
     }
 
@@ -92,14 +92,14 @@ struct ControlStateTests {
         let missing = await stage.call("POST", "/snapshots/none/fork", ["to": "try"])
         #expect(missing.status == 404)
         #expect(missing.error == "there is no snapshot 'none'")
-        #expect(missing.hint == "POST /assay/v1/snapshots/none takes one")
+        #expect(missing.hint == "POST /assay/v1/snapshots/none saves a snapshot")
         #expect(stage.world.namespaces == [""], "what was refused must leave nothing")
         _ = await stage.call("POST", "/snapshots/s", [:])
         let self_ = await stage.call("POST", "/snapshots/s/fork?namespace=", ["to": ""])
-        #expect(self_.error == "'to', the namespace of the copy, has 1 to 200 characters")
+        #expect(self_.error == "'to', the namespace of the copy, must have 1 to 200 characters")
         _ = await stage.call("PUT", "/namespaces/red", [:])
         let same = await stage.call("POST", "/snapshots/s/fork?namespace=red", ["to": "red"])
-        #expect(same.error == "a fork goes into another namespace; restore puts back")
+        #expect(same.error == "'to' must be another namespace; use restore for the same one")
     }
 
     @Test func `what is exported can be imported, and is the same`() async {
@@ -184,7 +184,7 @@ struct ControlStateTests {
         "a switch that is wrong changes nothing, not even the right ones beside it",
         arguments: [
             (["firebase": ["tokenz": "rs256"]], "firebase has no switch 'tokenz'", "tokens"),
-            (["firebase": ["tokens": "md5"]], "firebase: 'tokens' does not take \"md5\"", ""),
+            (["firebase": ["tokens": "md5"]], "firebase: 'tokens' does not accept \"md5\"", ""),
             (["revenuecat": ["restLagSeconds": "soon"]], "revenuecat: 'restLagSeconds'", ""),
             (
                 ["firebase": ["recentSignInSeconds": .integer(.min)]],
@@ -193,7 +193,7 @@ struct ControlStateTests {
             ),
             (["onesignal": ["callsPerSecondMax": -1]], "onesignal: 'callsPerSecondMax' is -1", ""),
             (["despia-faults": ["drp": [1]]], "despia-faults has no switch 'drp'", "drop"),
-            (["fierbase": [:]], "'fierbase' is no member of PATCH", "firebase"),
+            (["fierbase": [:]], "'fierbase' is not a member of PATCH", "firebase"),
         ] as [(JSONObject, String, String)]
     )
     func refusesSwitches(body: JSONObject, error: String, near: String) async {
@@ -211,7 +211,7 @@ struct ControlStateTests {
 
     @Test func `nothing to change is an error`() async {
         let answer = await ControlStage().call("PATCH", "/settings", [:])
-        #expect(answer.error == "give the switches of at least one provider")
+        #expect(answer.error == "the body needs the switches of at least one provider")
     }
 
     // MARK: The journal
@@ -249,10 +249,10 @@ struct ControlStateTests {
     @Test(
         "a question that makes no sense is an error",
         arguments: [
-            ("limit=0", "'limit' takes 1 to 1000"), ("limit=1001", "'limit' takes 1 to 1000"),
-            ("limit=ten", "'limit' is 'ten', which is no number"),
-            ("after=", "'after' is '', which is no number"),
-            ("party=mars", "'party' is 'mars', which is none of backend, app, assay"),
+            ("limit=0", "'limit' must be 1 to 1000"), ("limit=1001", "'limit' must be 1 to 1000"),
+            ("limit=ten", "'limit' is 'ten', which is not a number"),
+            ("after=", "'after' is '', which is not a number"),
+            ("party=mars", "'party' is 'mars', which is not one of backend, app, assay"),
             ("all=yes", "'all' is 'yes', which is neither true nor false"),
             ("effects=1", "'effects' is '1', which is neither true nor false"),
         ]

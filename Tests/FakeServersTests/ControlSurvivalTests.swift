@@ -9,7 +9,7 @@ struct ControlSurvivalTests {
     private static let bodies: [JSONValue] = [
         ["user": "ada", "product": "premium_monthly", "settle": true, "grace": "3d"],
         ["by": "31d"], ["until": "settled"], ["now": "2027-01-01T00:00:00Z", "frozen": true],
-        ["answers": [500, "slow 2s", "reset"], "permanent": true, "reads": true],
+        ["responses": [500, "slow 2s", "reset"], "permanent": true, "reads": true],
         ["firebase": ["tokens": "unsigned"], "onesignal": ["tagsMax": 5]],
         ["url": "http://127.0.0.1:1/x", "types": ["RENEWAL"], "environment": "SANDBOX"],
         ["event": ["type": "RENEWAL", "app_user_id": "ada", "product_id": "p"]],

@@ -16,7 +16,7 @@ struct EdgeValueTests {
         "newProduct": ["premium_yearly"], "plan": ["monthly", "yearly"],
         "by": ["1d", "31d", "5m"], "to": ["fork", "2027-01-01T00:00:00Z"],
         "until": ["settled", "2027-01-01T00:00:00Z"], "now": ["2026-11-01T00:00:00Z"],
-        "answers": [[500, "slow 2s", "reset"]], "device": ["main", "phone"],
+        "responses": [[500, "slow 2s", "reset"]], "device": ["main", "phone"],
         "url": ["http://127.0.0.1:1/hook"], "kind": ["services"], "assay": [1],
         "days": [7, 30], "price": [.number(JSONNumber(9.99))], "amount": [5], "page": [5],
         "event": [["type": "RENEWAL", "app_user_id": "ada", "product_id": "p"]],

@@ -31,7 +31,7 @@ struct OneLineTests {
         #expect(stage.ask(.assay, "GET", "/").response.status == 404)
         #expect(await stage.call("POST", "/madeup/ada", [:]).status == 404)
         #expect(await stage.call("GET", "/settings")["assay"] == nil)
-        #expect(await stage.call("PUT", "/faults/assay", ["answers": [500]]).status == 404)
+        #expect(await stage.call("PUT", "/faults/assay", ["responses": [500]]).status == 404)
         #expect(ProviderTable.all[.assay] == nil)
         #expect(ProviderTable.all != ProviderTable.withMadeUp)
     }
@@ -93,9 +93,9 @@ struct OneLineTests {
 
     @Test func `its faults are planned by its name`() async {
         let stage = stage()
-        let planned = await stage.call("PUT", "/faults/assay", ["answers": [503]])
-        #expect(planned["faults"]?["assay"]?["answers"] == [503])
-        let wrong = await stage.call("PUT", "/faults/asay", ["answers": [503]])
+        let planned = await stage.call("PUT", "/faults/assay", ["responses": [503]])
+        #expect(planned["faults"]?["assay"]?["responses"] == [503])
+        let wrong = await stage.call("PUT", "/faults/asay", ["responses": [503]])
         #expect(wrong.hint == "did you mean 'assay'?")
         #expect(stage.ask(.assay, "POST", "/").response.status == 503)
     }
@@ -112,7 +112,7 @@ struct OneLineTests {
         #expect(String(decoding: reply.response.body, as: UTF8.self).contains("grumpy"))
         let wrong = await stage.call("PATCH", "/settings", ["assay": ["moood": "x"]])
         #expect(wrong.error == "assay has no switch 'moood'")
-        #expect(wrong.hint == "did you mean 'mood'? there are mood, nickname")
+        #expect(wrong.hint == "did you mean 'mood'? the valid names are mood, nickname")
         let byFlag = ControlAPI.changeSwitch(
             of: "assay",
             "nickname",
@@ -136,9 +136,9 @@ struct OneLineTests {
         let refused = await stage.call("POST", "/madeup/nobody", [:])
         #expect(refused.status == 409)
         let wrong = await stage.call("POST", "/madeup/ada", ["timez": 2])
-        #expect(wrong.error == "'timez' is no member of POST /assay/v1/madeup/{who}")
-        #expect(wrong.hint == "did you mean 'times'? there are times, settle")
-        #expect(await stage.call("GET", "/madeup/ada").error.hasSuffix("takes POST"))
+        #expect(wrong.error == "'timez' is not a member of POST /assay/v1/madeup/{who}")
+        #expect(wrong.hint == "did you mean 'times'? the valid names are times, settle")
+        #expect(await stage.call("GET", "/madeup/ada").error.hasSuffix("accepts only POST"))
         let described = await DescribedOperation.all(stage).first { $0.id == "poke" }
         #expect(described?.members.map(\.name) == ["times", "settle"])
     }

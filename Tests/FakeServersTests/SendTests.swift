@@ -68,9 +68,9 @@ struct SendTests {
     }
 
     private static let brokenFiles: [(text: String, status: Int32, part: String)] = [
-        ("{\n", 3, "events:1: this line is no JSON"), ("[]", 4, "holds no event"),
-        ("", 4, "holds no event"), ("{\"a\": 1}", 3, "value 1 is no webhook's body"),
-        ("{\"event\": {\"type\": \"A\"}}\n7", 3, "value 2 is no webhook's body"),
+        ("{\n", 3, "events:1: this line is not JSON"), ("[]", 4, "contains no event"),
+        ("", 4, "contains no event"), ("{\"a\": 1}", 3, "value 1 is neither a webhook body"),
+        ("{\"event\": {\"type\": \"A\"}}\n7", 3, "value 2 is neither a webhook body"),
     ]
 
     @Test("what is no event is told, and nothing is sent", arguments: brokenFiles)

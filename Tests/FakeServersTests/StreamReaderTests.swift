@@ -42,10 +42,10 @@ struct StreamReaderTests {
         for await line in lines { all.append(try JSONValue(parsing: line)) }
         #expect(all.count < 1000, "\(all.count) lines were kept for a reader that did not read")
         let reason = all.last?["cut_off"]?.string ?? ""
-        #expect(reason.contains("forgot entry"), "\(reason)")
+        #expect(reason.contains("dropped entry"), "\(reason)")
         #expect(all.dropLast().allSatisfy { $0["cut_off"] == nil })
         #expect(
-            stage.world.journal.notes == ["a reader of /journal/stream was cut off: \(reason)"]
+            stage.world.journal.notes == ["a client of /journal/stream was disconnected: \(reason)"]
         )
         let page = await stage.call("GET", "/journal?limit=1")
         #expect(page["notes"]?.array?.count == 1)

@@ -275,7 +275,7 @@ def judge(mutant, folder, is_loud, lives):
     start = time.monotonic()
     outcome = {"verdict": "survived", "clauses": [], "cases": []}
     # Whoever answers slowly is not waited for longer than whoever answers.
-    words = [["explore", "--lives", str(lives), "--for", "2m", "--fail-fast",
+    words = [["explore", "--histories", str(lives), "--for", "2m", "--fail-fast",
               "--shrink-time", "10s"]]
     if not lives:
         words = [["verify", "--max-time", "5m", *(word for only in tier for word in ("--only", only))]
@@ -373,8 +373,8 @@ def main():
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--of", choices=["backend", "reference"], default="backend")
     parser.add_argument("--build", action="store_true")
-    parser.add_argument("--by", choices=["contracts", "lives"], default="contracts")
-    parser.add_argument("--lives", type=int, default=6000)
+    parser.add_argument("--by", choices=["contracts", "histories"], default="contracts")
+    parser.add_argument("--histories", type=int, default=6000)
     parser.add_argument("--state", type=pathlib.Path)
     options = parser.parse_args()
     kind = "" if options.by == "contracts" else "-lives"
@@ -408,7 +408,7 @@ def main():
     for number, mutant in enumerate(chosen, 1):
         with tempfile.TemporaryDirectory() as folder:
             result = judge(mutant, pathlib.Path(folder), bool(options.mutant),
-                           options.lives if options.by == "lives" else 0)
+                           options.histories if options.by == "histories" else 0)
         tried[mutant.id] = {"id": mutant.id, **result}
         with options.state.open("a") as file:
             file.write(json.dumps(tried[mutant.id]) + "\n")

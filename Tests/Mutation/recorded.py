@@ -125,7 +125,7 @@ def sandbox(s):
 
 
 def push_refused(s):
-    s.control("/faults/onesignal", {"answers": [503, "ok"]}, method="PUT")
+    s.control("/faults/onesignal", {"responses": [503, "ok"]}, method="PUT")
     s.register("maria-1")
     s.store("purchase", "maria-1", environment="PRODUCTION")
     s.pushed()
@@ -239,7 +239,7 @@ def transcript(folder):
         if exchange is None:
             continue
         if exchange["to"] == "backend":
-            answer = line.get("answer") or {}
+            answer = line.get("response") or {}
             asked = f"{exchange['request']['method']} {exchange['request']['target']}"
             answers.append([asked, answer.get("status"), plain(answer.get("body"), began)])
         pushes += [[effect["to"], effect["content"]] for effect in line.get("effects", [])]

@@ -185,7 +185,7 @@ struct CastTests {
             action.app = .despia
             action.argument = true
             let refusals = cast.refusals(of: Self.contract([.phone(.app(action))]))
-            #expect(refusals.map(\.problem) == ["'with' means nothing at 'app: launch'"])
+            #expect(refusals.map(\.problem) == ["'with' has no meaning for 'app: launch'"])
         }
     }
 
@@ -258,7 +258,7 @@ struct CastTests {
         arguments: CastTests.unplayable
     )
     func files(steps: String, line: Int, remedy: String) throws {
-        let error = try #require(Self.errors(steps + Self.delivery, "  answers: 200").first)
+        let error = try #require(Self.errors(steps + Self.delivery, "  status: 200").first)
         #expect(error.location.line == line)
         #expect("\(error)".contains(remedy), "\(error)")
         #expect("\(error)".contains("^"), "\(error)")
@@ -276,7 +276,7 @@ struct CastTests {
             """
         let errors = Self.errors(
             steps + "\n" + Self.delivery,
-            "  answers: 200\n  app:\n    promises: [silent]"
+            "  status: 200\n  app:\n    invariants: [silent]"
         )
         #expect(errors.isEmpty, "\(errors)")
     }

@@ -65,7 +65,7 @@ struct ScriptedAppTests {
                 account: acc
             expect:
               app:
-                promises: [registers-once]
+                invariants: [registers-once]
             """
         let contracts = try ContractParser.parse(text, path: "l.yaml", id: "l").get()
         for result in await Self.run(contracts) {

@@ -161,24 +161,24 @@ struct OpenWordsTests {
     @Test(
         "a value that does not",
         arguments: [
-            ("text", "5", "'text' takes a text, not a number"),
-            ("word", #""three""#, "'word' is 'three', which is none of one, two"),
-            ("word", #""ONE""#, "'word' is 'ONE', which is none of one, two"),
-            ("word", "true", "'word' takes a text, not a boolean"),
+            ("text", "5", "'text' takes a string, not a number"),
+            ("word", #""three""#, "'word' is 'three', which is not one of one, two"),
+            ("word", #""ONE""#, "'word' is 'ONE', which is not one of one, two"),
+            ("word", "true", "'word' takes a string, not a boolean"),
             ("flag", #""true""#, "'flag' takes true or false, not a string"),
             ("flag", "1", "'flag' takes true or false, not a number"),
             ("whole", "1.5", "'whole' takes a whole number, not a number"),
             ("whole", #""1""#, "'whole' takes a whole number, not a string"),
             ("number", #""1""#, "'number' takes a number, not a string"),
-            ("texts", #""a""#, "'texts' takes a list of texts, not a string"),
-            ("texts", "[null]", "'texts' takes a list of texts, and one is null"),
+            ("texts", #""a""#, "'texts' takes a list of strings, not a string"),
+            ("texts", "[null]", "'texts' takes a list of strings, and one is null"),
             ("list", "{}", "'list' takes a list, not an object"),
             ("object", "[]", "'object' takes an object, not an array"),
             ("moment", "true", "'moment' takes a time such as 2026-09-24T12:00:00Z"),
             ("moment", "1.5", "'moment' takes a time such as 2026-09-24T12:00:00Z"),
             ("address", "5", "'address' takes a URL, not a number"),
-            ("address", #""http://x/""#, "'address' is 'http://x/', which is no http URL on this"),
-            ("adress", "5", "'adress' is no member of PUT /x"),
+            ("address", #""http://x/""#, "'address' is 'http://x/', which is not an http URL on"),
+            ("adress", "5", "'adress' is not a member of PUT /x"),
         ]
     )
     func doesNotFit(name: String, text: String, error: String) throws {

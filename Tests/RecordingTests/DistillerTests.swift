@@ -216,7 +216,7 @@ struct DistillerTests {
         func change(_ place: [String], _ pointer: String? = nil) -> [ContractChange] {
             changes.filter { $0.place == place && $0.pointer?.description == pointer }
         }
-        let answer = ["steps", "deliver initial-purchase", "answer"]
+        let answer = ["steps", "deliver initial-purchase", "response"]
         #expect(change(["steps", "deliver renewal"]).map(\.old) == [nil])
         #expect(change(answer + ["status"]).map(\.old) == ["200"])
         #expect(change(answer + ["status"]).map(\.new) == ["202"])
@@ -231,7 +231,7 @@ struct DistillerTests {
             Distiller.Options(id: "session/golden", source: "recordings/session")
         )
         #expect(contracts.map(\.expectation.effects) == [[]])
-        #expect(notes == ["the backend sent no push in this session, so none is looked for"])
+        #expect(notes == ["the backend sent no push in this session, so pushes are not checked"])
     }
 
     @Test func `messages to people are counted and quoted`() throws {

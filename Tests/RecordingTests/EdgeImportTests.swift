@@ -32,7 +32,7 @@ struct EdgeImportTests {
         (
             .ndjson,
             #"{"method":"POST","url":"/a?x=1","status":200,"at":"2026-11-21T10:00:00Z","#
-                + #""headers":{"X-A":"1"},"body":{"a":1},"answer":{"ok":true}}"# + "\n"
+                + #""headers":{"X-A":"1"},"body":{"a":1},"response":{"ok":true}}"# + "\n"
                 + #"{"method":"GET","url":"http://h:80/b","status":404,"at":1790000000000}"#
         ),
         (

@@ -92,7 +92,7 @@ struct ForeignFormatTests {
         #expect(found.map(\.request.target) == ["/a?x=1", "/a?x=1", "/open"])
         #expect(found[2].response == nil)
         #expect(notes.contains { $0.contains("cdn.example") })
-        #expect(notes.contains { $0.contains("flow 4 is no HTTP") })
+        #expect(notes.contains { $0.contains("flow 4 is not HTTP") })
     }
 
     @Test func `a file of flows that is cut or changed is an error with its place`() throws {
@@ -176,7 +176,7 @@ struct ForeignFormatTests {
         let user = try JSONValue(parsing: found[0].response?.body ?? [])
         #expect(user["id"] == "ada" && user["tags"] == ["gold"])
         #expect(try JSONValue(parsing: found[2].request.body) == ["name": "Ada", "age": 36])
-        #expect(notes == ["left out for want of examples: POST /nothing"])
+        #expect(notes == ["left out because examples are missing: POST /nothing"])
     }
 
     @Test func `a description without examples says so`() {

@@ -74,16 +74,16 @@ struct ImportFormatTests {
     }
 
     private static let faults: [(String, Int, String)] = [
-        ("wget x", 1, "no curl command"), ("curl http://x\nls", 2, "no curl command"),
+        ("wget x", 1, "not a curl command"), ("curl http://x\nls", 2, "not a curl command"),
         ("curl", 1, "no URL"), ("curl -X", 1, "'-X' has no value"),
         ("curl -H", 1, "'-H' has no value"),
         ("curl 'http://x", 1, "not closed"), ("curl http://x\n\ncurl \"a\nb", 3, "not closed"),
-        ("curl -X get http://x", 1, "'get' is no method"), ("", 1, "no curl command"),
+        ("curl -X get http://x", 1, "'get' is not a method"), ("", 1, "no curl command"),
         ("# only a comment\n", 1, "no curl command"),
         ("curl http://x -d 'a\nb'\ncurl", 3, "no URL"),
         ("curl http://x -d 'a\r\nb'\r\ncurl", 3, "no URL"),
-        ("curl \\\n  http://x\nls", 3, "no curl command"),
-        ("curl \\\r\n http://x\r\nls", 3, "no curl command"),
+        ("curl \\\n  http://x\nls", 3, "not a curl command"),
+        ("curl \\\r\n http://x\r\nls", 3, "not a curl command"),
     ]
 
     @Test("a command that cannot be read is told with its line", arguments: faults)
@@ -179,7 +179,7 @@ struct ImportFormatTests {
         let good = "{\"request\":{\"method\":\"GET\",\"url\":\"/b\"},\"response\":{\"status\":204}}"
         let (exchanges, notes) = try read(har(entry + "," + good), .har)
         #expect(exchanges.map(\.request.target) == ["/b"])
-        #expect(notes == ["/log/entries/0 has no answer and is left out"])
+        #expect(notes == ["/log/entries/0 has no response and is left out"])
     }
 
     @Test func `times of an archive are kept, and those that are missing are made up in order`()
@@ -235,10 +235,10 @@ struct ImportFormatTests {
         #expect(targets == ["/a", "/b", "/c"])
         #expect(
             notes == [
-                "2 requests are left out: for files, such as pictures",
+                "2 requests are left out: files, such as images",
                 "the WebSocket wss://api.shop.example/live is left out: only requests are imported",
-                "1 request is left out: to tracker.example, not api.shop.example; --host says "
-                    + "otherwise",
+                "1 request is left out: sent to tracker.example, not to api.shop.example; "
+                    + "use --host to choose other hosts",
             ]
         )
     }
@@ -283,7 +283,7 @@ struct ImportFormatTests {
     @Test func `lines of requests, with all that they may say`() throws {
         let text = """
             {"method":"POST","path":"/a","headers":{"X-A":"1","X-N":2},"body":{"k":1},"status":201,\
-            "answer-headers":{"Location":"/b"},"answer":"text","at":"2026-11-21T10:00:00Z"}
+            "response-headers":{"Location":"/b"},"response":"text","at":"2026-11-21T10:00:00Z"}
 
             {"method":"POST","url":"http://h/hooks/ply","body":"raw","status":200}\r
             {"method":"GET","url":"/c"}
@@ -338,7 +338,7 @@ struct ImportFormatTests {
         let (exchanges, notes) = try read(text, .pact)
         #expect(exchanges.count == 1 && exchanges[0].response?.status == 200)
         #expect(exchanges[0].request.fields == [.init("Accept", "x, y")])
-        #expect(notes == ["/interactions/0 is Asynchronous/Messages, no HTTP, and is left out"])
+        #expect(notes == ["/interactions/0 is Asynchronous/Messages, not HTTP, and is left out"])
     }
 
     private static let collection = """

@@ -49,7 +49,7 @@ struct ImportLawTests {
                 + #""response":{"status":\#(status),"content":{"text":\#(body)}}}"#
         case .ndjson:
             return #"{"method":"POST","url":\#(target),"status":\#(status),"at":"\#(time)","#
-                + #""headers":{"\#(name)":"1 x"},"body":\#(body),"answer":\#(body)}"#
+                + #""headers":{"\#(name)":"1 x"},"body":\#(body),"response":\#(body)}"#
         case .pact:
             return #"{"request":{"method":"post","path":\#(target),"headers":{"\#(name)":"1"}},"#
                 + #""response":{"status":\#(status),"body":\#(body)}}"#
@@ -156,7 +156,7 @@ struct ImportLawTests {
             Self.context
         )
         #expect(found.exchanges.count == 1)
-        #expect(found.notes.count == 21 && found.notes.last == "980 more are left out")
+        #expect(found.notes.count == 21 && found.notes.last == "980 more entries are left out")
     }
 
     /// A hundred flows, each with a body of 1 MiB that is packed into 1 KB.

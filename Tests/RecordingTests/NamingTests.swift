@@ -312,7 +312,7 @@ struct NamingTests {
             Distiller.Options(id: "s", source: "r")
         )
         #expect(contracts.isEmpty)
-        #expect(notes == ["POST /api/user/register had no answer and is left out"])
+        #expect(notes == ["POST /api/user/register had no response and is left out"])
     }
 
     @Test func `places that differ between two equal reads are patterns`() throws {

@@ -28,7 +28,7 @@ struct RecordingCheckTests {
         #expect(
             findings.map(\.place) == [
                 "target", "request header authorization", "request body /user/password",
-                "answer body /session/token",
+                "response body /session/token",
             ]
         )
         #expect(findings.allSatisfy { $0.sequence == 7 && !$0.kind.isEmpty })
@@ -62,7 +62,7 @@ struct RecordingCheckTests {
                 body: {"password":"{{some.password1}}","user":"{{user.ada}}"}
               - request: post-other
                 body: {"password":"planted-1","note":"mail ada@mail.example"}
-                answer: {"ok":true}
+                response: {"ok":true}
             """
         let found = RecordingCheck.lines(of: text)
         #expect(found.map(\.number) == [5])

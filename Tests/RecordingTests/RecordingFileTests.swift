@@ -70,7 +70,7 @@ struct RecordingFileTests {
 
     private static let sent = "{\"sent\":0,\"body\":{\"json\":{\"a\":1}}}"
     private static let end =
-        "{\"end\":0,\"us\":2,\"answer\":{\"status\":200,\"headers\":[],\"body\":null}}"
+        "{\"end\":0,\"us\":2,\"response\":{\"status\":200,\"headers\":[],\"body\":null}}"
     private static let closed = "{\"closed\":1}"
 
     @Test("a body has a line of its own", arguments: [[sent, end, closed], [end, sent, closed]])
@@ -83,7 +83,7 @@ struct RecordingFileTests {
     @Test func `an answer before the end of the body is noted`() throws {
         let (recording, notes) = try Self.later([Self.end, Self.closed])
         #expect(recording.exchanges.map(\.request.body) == [[]])
-        #expect(notes == ["1 request was answered before all of its body was sent"])
+        #expect(notes == ["1 request got its response before its whole body was sent"])
     }
 
     @Test("a body nobody waits for is an error", arguments: [[sent, sent], ["{\"sent\":7}"]])
@@ -128,8 +128,8 @@ struct RecordingFileTests {
     @Test(
         "hostile files are refused with line and remedy",
         arguments: [
-            ("", 1), ("\n", 1), ("[]\n", 1), ("{\"assay\":\"recording\",\"format\":2}\n", 1),
-            ("{\"assay\":\"recording\",\"format\":1,\"began\":\"never\"}\n", 1),
+            ("", 1), ("\n", 1), ("[]\n", 1), ("{\"assay\":\"recording\",\"format\":1}\n", 1),
+            ("{\"assay\":\"recording\",\"format\":2,\"began\":\"never\"}\n", 1),
         ]
     )
     func hostile(text: String, line: Int) {
@@ -145,7 +145,7 @@ struct RecordingFileTests {
         "lines that contradict each other are refused",
         arguments: [
             #"{"begin":0,"from":"app","to":"mars","at":"2026-11-21T10:00:00Z","us":1,"request":{"method":"GET","target":"/"}}"#,
-            #"{"end":5,"us":1,"answer":{"status":200}}"#, #"{"hello":1}"#, "not json",
+            #"{"end":5,"us":1,"response":{"status":200}}"#, #"{"hello":1}"#, "not json",
             #"{"begin":0,"from":"app","to":"backend","at":"2026-11-21T10:00:00Z","us":1,"request":{"method":"GET","target":"/","body":{"base64":"AAAA","digest":"sha256:0"}}}"#,
         ]
     )

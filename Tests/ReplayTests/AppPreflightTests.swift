@@ -83,7 +83,7 @@ struct AppPreflightTests {
         }
         #expect(problems.count == 1)
         #expect(problems[0].contains("add 'app: {taps: {upgrade:"))
-        #expect(problems[0].hasSuffix("; it has #menu, #buy"))
+        #expect(problems[0].hasSuffix("; elements that can be tapped: #menu, #buy"))
     }
 
     @Test func `what is no selector is a problem wherever it stands`() {
@@ -94,12 +94,14 @@ struct AppPreflightTests {
             }
             #expect(problems.count == 1)
             #expect(problems[0].contains(key))
-            #expect(problems[0].hasSuffix("is no CSS selector"))
+            #expect(problems[0].hasSuffix("is not a valid CSS selector"))
         }
     }
 
     @Test func `the gate is looked for, and only after a start that came to an end`() {
-        let text = "the page has no element '#upgrade' ('app: taps: upgrade'); it has #menu, #buy"
+        let text =
+            "the page has no element '#upgrade' ('app: taps: upgrade'); elements that can be tapped: "
+            + "#menu, #buy"
         #expect(Self.outcome(elements: [Self.upgrade: .absent]) == .profile([text]))
         // A page that could not register may show anything.
         guard
@@ -138,7 +140,8 @@ struct AppPreflightTests {
         #expect(
             Self.outcome([vault] + strays)
                 == .profile([
-                    "the page called POST /v2/people, and 'endpoints: register' says POST /people"
+                    "the page called POST /v2/people, but the profile sets 'endpoints: register' to "
+                        + "POST /people"
                 ])
         )
         // Who only reads has not called anybody.
@@ -154,8 +157,8 @@ struct AppPreflightTests {
         #expect(
             Self.outcome(refused, refusals: ["it lacks /user; it has /person"])
                 == .profile([
-                    "no registration is understood: it lacks /user; it has /person "
-                        + "('endpoints: register')"
+                    "the app's registration request does not fit 'endpoints: register': "
+                        + "it lacks /user; it has /person"
                 ])
         )
         // One that is understood in the end was only tried in vain before.
@@ -172,8 +175,8 @@ struct AppPreflightTests {
         #expect(
             Self.outcome(other)
                 == .profile([
-                    "the page keeps uid in the vault and not 'user_id', which 'app: vault: id' "
-                        + "names"
+                    "the page uses these keys of the phone's vault: uid; but the profile sets "
+                        + "'app: vault: id' to 'user_id'"
                 ])
         )
         // A page that keeps nothing there keeps nothing wrong.

@@ -36,7 +36,7 @@ struct BackendProcessTests {
 
     @Test(
         "a folder that is none is told",
-        arguments: [("/nowhere", "no folder"), ("/log", "is no")]
+        arguments: [("/nowhere", "does not exist"), ("/log", "is not a folder")]
     )
     func noFolder(name: String, wanted: String) async throws {
         try await withFolder { folder in

@@ -80,7 +80,7 @@ struct BackendUnderTestTests {
         bench.backend.answer = { _, _ in Self.refused }
         let error = try #require(try Self.start(bench))
         #expect(error.hasPrefix("http://127.0.0.1:15001 was not ready after 7s: "), "\(error)")
-        #expect(error.contains("listens on port 3000, and not on 15001"), "\(error)")
+        #expect(error.contains("listens on port 3000, not on port 15001"), "\(error)")
         #expect(error.contains("'target: http://127.0.0.1:3000'"), "\(error)")
         let waiting = told.withLock { $0 }
         #expect(waiting.map { $0.time.milliseconds / 1000 } == [3, 6])
@@ -122,7 +122,7 @@ struct BackendUnderTestTests {
         #expect((error == nil) == isReady)
         guard !isReady else { return }
         #expect(error?.hasPrefix("played was not ready after 30s: GET /ready") == true)
-        #expect(error?.contains("answered \(status)") == true)
+        #expect(error?.contains("returned \(status)") == true)
         #expect(bench.clock.now >= .seconds(30))
     }
 

@@ -36,14 +36,14 @@ struct CampaignCasesTests {
     }()
 
     @Test func `clauses whose lives came back are proven`() {
-        #expect(Self.played.cases.map(\.contract.id) == ["lives/S-10", "lives/S-11"])
+        #expect(Self.played.cases.map(\.contract.id) == ["histories/S-10", "histories/S-11"])
         #expect(Self.played.cases.allSatisfy { $0.verdict == .passed })
     }
 
     @Test func `a campaign that ended early is not green`() {
         var outcome = Self.played
         outcome.end = "the backend is gone"
-        let rest = outcome.cases.first { $0.contract.id == "lives/rest" }
+        let rest = outcome.cases.first { $0.contract.id == "histories/rest" }
         #expect(rest?.verdict == .inconclusive)
         #expect(rest?.note?.contains("the backend is gone") == true)
     }
@@ -68,8 +68,10 @@ struct CampaignCasesTests {
         let result = Self.result(.failed)
         let cause = LifeCause(try #require(result.findings.first))
         outcome.unsteady = [Campaign.Unsteady(cause: cause, result: result, count: 3)]
-        let race = outcome.cases.first { $0.contract.id == "lives/unsteady-1" }
+        let race = outcome.cases.first { $0.contract.id == "histories/unsteady-1" }
         #expect(race?.verdict == .failed)
-        #expect(race?.note?.hasSuffix("; so did 2 more lives") == true)
+        #expect(
+            race?.note?.hasSuffix("; 3 generated histories have the same failure signature") == true
+        )
     }
 }

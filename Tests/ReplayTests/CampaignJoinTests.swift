@@ -20,30 +20,34 @@ struct CampaignJoinTests {
     @Test func `lives of all parts count, and what one found takes back what others passed`() {
         let joined = Campaign.joined([
             [
-                Self.result("lives/S-09", "S-09", .passed, runs: 100),
-                Self.result("lives/S-10", "S-10", .passed, runs: 7),
+                Self.result("histories/S-09", "S-09", .passed, runs: 100),
+                Self.result("histories/S-10", "S-10", .passed, runs: 7),
             ],
             [
                 Self.result("found/purchase-late-1", "S-09", .failed, runs: 20),
-                Self.result("lives/S-10", "S-10", .passed, runs: 5),
+                Self.result("histories/S-10", "S-10", .passed, runs: 5),
             ],
             [
                 Self.result("found/purchase-late-1", "S-09", .failed, runs: 22),
-                Self.result("lives/S-11", "S-11", .passed, runs: 3),
+                Self.result("histories/S-11", "S-11", .passed, runs: 3),
             ],
         ])
-        #expect(joined.map(\.contract.id) == ["found/purchase-late-1", "lives/S-10", "lives/S-11"])
+        #expect(
+            joined.map(\.contract.id) == [
+                "found/purchase-late-1", "histories/S-10", "histories/S-11",
+            ]
+        )
         #expect(joined.map(\.verdict) == [.failed, .passed, .passed])
         #expect(joined.map(\.runCount) == [42, 12, 3])
-        #expect(joined[1].contract.title == "12 lives that ask for S-10")
+        #expect(joined[1].contract.title == "Generated histories that test S-10: 12")
     }
 
     @Test("the worst that a part says is what all say", arguments: Verdict.allCases)
     func worst(verdict: Verdict) {
         for other in Verdict.allCases {
             let joined = Campaign.joined([
-                [Self.result("lives/S-10", "S-10", verdict)],
-                [Self.result("lives/S-10", "S-10", other)],
+                [Self.result("histories/S-10", "S-10", verdict)],
+                [Self.result("histories/S-10", "S-10", other)],
             ])
             let expected: Verdict? =
                 [.failed, .unexpectedPass, .inconclusive, .notRun, .knownFailure, .passed]
@@ -53,9 +57,9 @@ struct CampaignJoinTests {
     }
 
     @Test func `races of several parts are all told`() {
-        let race = Self.result("lives/unsteady-1", "S-03", .failed)
+        let race = Self.result("histories/unsteady-1", "S-03", .failed)
         let joined = Campaign.joined([[race], [race], []])
-        #expect(joined.map(\.contract.id) == ["lives/unsteady-1", "lives/unsteady-2"])
+        #expect(joined.map(\.contract.id) == ["histories/unsteady-1", "histories/unsteady-2"])
     }
 
     @Test func `nothing comes of nothing`() {

@@ -121,20 +121,20 @@ struct CampaignLedgerTests {
     @Test func `what tells nothing for a minute, or a hundred times, ends it`() {
         let clock = HandClock()
         var silent = ledger(clock)
-        silent.undecided("E103 no-answer", "nothing came")
+        silent.undecided("E103 no-response", "nothing came")
         #expect(silent.outcome.end == nil)
         clock.now += .seconds(60)
-        silent.undecided("E103 no-answer", "nothing came")
-        #expect(silent.outcome.end == "2 lives in a row told nothing: nothing came")
+        silent.undecided("E103 no-response", "nothing came")
+        #expect(silent.outcome.end == "2 histories in a row were inconclusive: nothing came")
         var refused = ledger(clock)
-        for _ in 0..<99 { refused.undecided("E103 no-answer", "429") }
+        for _ in 0..<99 { refused.undecided("E103 no-response", "429") }
         #expect(refused.outcome.end == nil)
         refused.decided()
-        for _ in 0..<99 { refused.undecided("E103 no-answer", "429") }
+        for _ in 0..<99 { refused.undecided("E103 no-response", "429") }
         #expect(refused.outcome.end == nil)
-        refused.undecided("E103 no-answer", "429")
-        #expect(refused.outcome.end == "100 lives in a row told nothing: 429")
-        #expect(refused.outcome.inconclusive == ["E103 no-answer": 199])
+        refused.undecided("E103 no-response", "429")
+        #expect(refused.outcome.end == "100 histories in a row were inconclusive: 429")
+        #expect(refused.outcome.inconclusive == ["E103 no-response": 199])
     }
 
     // MARK: What is news
@@ -272,7 +272,7 @@ struct CampaignLedgerTests {
         #expect(
             silent
                 == .found(
-                    acts: [.purchase, .extend, .cancel, .uncancel, .refund, .tell],
+                    acts: [.purchase, .extend, .cancel, .uncancel, .refund, .wait],
                     isMinimal: false,
                     failsAsWritten: true
                 )

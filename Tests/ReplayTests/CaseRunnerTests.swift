@@ -275,7 +275,7 @@ struct CaseRunnerTests {
 
     @Test(
         "a failure that depends on a moment is played again, and told as the race that it is",
-        arguments: [(1, "1 of 4"), (3, "3 of 4"), (9, "each of 4")]
+        arguments: [(1, "1 of 4"), (3, "3 of 4"), (9, "all 4 runs")]
     )
     func flips(refusedRuns: Int, text: String) throws {
         let (result, runCount) = try Self.race(refusedRuns: refusedRuns)
@@ -319,7 +319,11 @@ struct CaseRunnerTests {
         #expect(given.count == 4)
         for result in given {
             #expect(result.verdict == .inconclusive)
-            #expect(result.note == "8 cases went unanswered and none passed; not tried")
+            #expect(
+                result.note
+                    == "the backend responded to no delivery in 8 cases, and no case passed; "
+                    + "the case was not run"
+            )
         }
         #expect(outcome.verdicts.count { $0 == .failed } == CaseRunner.silentCountMax)
     }
@@ -469,7 +473,7 @@ struct CaseRunnerTests {
         let outcome = try PlayedCases(bench: bench, contracts: [Self.purchase()]).run()
         let result = try #require(outcome["purchase"])
         #expect(result.verdict == .failed)
-        #expect(result.note == "it came after the case was over")
+        #expect(result.note == "an effect came after the case ended")
         #expect(result.seconds > 0, "how long it took is what it took")
         #expect(result.timeline.count { $0.to == .oneSignal } == 2)
     }
@@ -569,7 +573,7 @@ struct CaseRunnerTests {
         let result = try #require(outcome["orders"])
         #expect(result.verdict == .failed)
         let note = try #require(result.note)
-        #expect(note.hasPrefix("smallest reordering that breaks it: c, a, b (2 exchanges"))
+        #expect(note.hasPrefix("smallest failing reordering: c, a, b (2 swaps"))
         #expect(note.hasSuffix("of 5 orders tried)"))
         #expect(result.contract == Self.three())
         #expect(result.runCount.map { $0 <= 4 } == true)
@@ -577,7 +581,7 @@ struct CaseRunnerTests {
         Self.fails(neighbours, wrong) { $0 == ["RENEWAL"] }
         let smallest = try PlayedCases(bench: neighbours, contracts: [Self.three()]).run()
         #expect(
-            smallest["orders"]?.note?.contains("b, a, c (1 exchange of neighbours;") == true,
+            smallest["orders"]?.note?.contains("b, a, c (1 swap of neighboring events;") == true,
             "\(smallest["orders"]?.note ?? "")"
         )
     }
@@ -593,7 +597,7 @@ struct CaseRunnerTests {
         let result = try #require(outcome["orders"])
         #expect(result.verdict == .inconclusive)
         let note = try #require(result.note)
-        #expect(!note.contains("breaks"))
+        #expect(!note.contains("smallest"))
         #expect(note.contains("the connection was refused, when the order was "))
         #expect(note.contains("1 of 5 orders tried"))
     }
@@ -640,7 +644,7 @@ struct CaseRunnerTests {
             return
         }
         let found = try #require(result.found)
-        #expect(found.title.hasSuffix("(found by variation)"))
+        #expect(found.title.hasSuffix("(found by a generated variation)"))
         #expect(found.search == nil)
         let edits = found.steps.flatMap { step -> [Delivery.Edit] in
             if case .deliver(let delivery) = step { delivery.edits } else { [] }
@@ -648,7 +652,7 @@ struct CaseRunnerTests {
         let names = Set(edits.compactMap(\.pointer.tokens.last))
         #expect(names.isSubset(of: ["offer_code", "price"]), "\(names)")
         #expect(names.contains("price"))
-        #expect(result.note?.hasPrefix("smallest event that breaks it: ") == true)
+        #expect(result.note?.hasPrefix("smallest failing event: ") == true)
         #expect(result.contract == Self.varied(.nulls, 200))
         // What was found breaks it again.
         let again = try PlayedCases(bench: bench, contracts: [found]).run()
@@ -690,7 +694,7 @@ struct CaseRunnerTests {
         let count = try #require(result.runCount)
         #expect(count <= 41)
         #expect(bench.backend.webhooks.count == count)
-        #expect(result.note?.hasPrefix("smallest event that breaks it: ") == true)
+        #expect(result.note?.hasPrefix("smallest failing event: ") == true)
     }
 
     // MARK: Crash points
@@ -714,8 +718,8 @@ struct CaseRunnerTests {
         #expect(outcome.results.map(\.contract.id) == ["points", "points", "points", "points"])
         #expect(
             outcome.results.map(\.contract.variant) == [
-                "call:onesignal-1,fault:lose-answer", "call:onesignal-1,fault:500",
-                "call:onesignal-2,fault:lose-answer", "call:onesignal-2,fault:500",
+                "call:onesignal-1,fault:lost-response", "call:onesignal-1,fault:500",
+                "call:onesignal-2,fault:lost-response", "call:onesignal-2,fault:500",
             ]
         )
     }
@@ -730,7 +734,7 @@ struct CaseRunnerTests {
         let result = try #require(outcome["points"])
         #expect(result.verdict == .inconclusive)
         #expect(result.findings.map(\.code) == [.disturbanceMissed])
-        #expect(result.note == "none was made")
+        #expect(result.note == "the golden run made no call")
     }
 
     @Test func `a golden run in trouble tells its own trouble`() throws {

@@ -110,10 +110,10 @@ struct CredentialsTests {
     }
 
     private static let troubles: [(Exchange.Outcome, String)] = [
-        (.answered(HTTPMessage.Response(401)), "answered 401"),
-        (.answered(HTTPMessage.Response(200, json: ["tok": "x"])), "answered nothing at /token"),
-        (.answered(HTTPMessage.Response(200, json: ["token": ""])), "answered nothing at /token"),
-        (.failed(.closed, "gone"), "was not answered"),
+        (.answered(HTTPMessage.Response(401)), "returned 401"),
+        (.answered(HTTPMessage.Response(200, json: ["tok": "x"])), "returned no token at /token"),
+        (.answered(HTTPMessage.Response(200, json: ["token": ""])), "returned no token at /token"),
+        (.failed(.closed, "gone"), "got no response"),
     ]
 
     @Test("without a session nothing is seen, and it is said why", arguments: troubles)
@@ -218,7 +218,7 @@ struct CredentialsTests {
             #expect(problem == nil)
             #expect(play.namespace.id(of: "ada") == id)
         } else {
-            #expect(problem?.contains("printed no id") == true, "\(problem ?? "none")")
+            #expect(problem?.contains("printed no user ID") == true, "\(problem ?? "none")")
         }
     }
 }

@@ -200,7 +200,9 @@ struct DeliveriesTests {
         let bench = Bench()
         let told = Delivery(name: "told", subject: .told("RENEWAL"))
         let made = try Self.make([told], bench)
-        #expect(made.play.trouble == .disturbanceMissed("the store told of no RENEWAL"))
+        #expect(
+            made.play.trouble == .disturbanceMissed("the simulated store sent no RENEWAL event")
+        )
         #expect(bench.backend.webhooks.isEmpty)
     }
 
@@ -324,7 +326,7 @@ struct DeliveriesTests {
         }
         let made = try Self.make([Self.ladder()], bench)
         try #require(made.numbers == [1, 2])
-        let text = "no complete answer within 60000 ms"
+        let text = "no complete response within 60000 ms"
         #expect(made.attempts()[0].outcome == .failed(.timedOut, text))
         #expect(made.attempts()[1].response?.status == 200)
     }
@@ -342,7 +344,7 @@ struct DeliveriesTests {
         }
         let later = min(seconds * 1000, max(1000, seconds * 100))
         #expect(waits == [seconds * 1000, seconds * 1000] + [Int64](repeating: later, count: 4))
-        let text = "no complete answer within \(later) ms"
+        let text = "no complete response within \(later) ms"
         #expect(made.attempts().last?.outcome == .failed(.timedOut, text))
     }
 

@@ -50,7 +50,7 @@ struct FaultWithoutCallTests {
         let result = try Self.result(like: relation) { _ in false }
         #expect(result.verdict == .notRun)
         #expect(result.isDeclaredUnsupported, "the exit code stays 0")
-        #expect(result.note?.contains("no call to revenuecat") == true)
+        #expect(result.note?.contains("needs a call from the backend to revenuecat") == true)
         #expect(result.findings.isEmpty)
     }
 

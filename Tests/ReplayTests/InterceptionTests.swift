@@ -93,6 +93,6 @@ struct InterceptionTests {
             try await with(allowing: [host]) { _ in }
         }
         #expect(error?.kind == .configuration)
-        #expect(error?.description.contains("cannot be let through") == true)
+        #expect(error?.description.contains("cannot be allowed") == true)
     }
 }

@@ -100,11 +100,12 @@ struct LiveAppsTests {
             bench
         )
         #expect(
-            record.trouble == .disturbanceMissed("the store told of no INITIAL_PURCHASE")
+            record.trouble
+                == .disturbanceMissed("the simulated store sent no INITIAL_PURCHASE event")
         )
         #expect(bench.backend.webhooks.count == 1)
         let other = try Self.run([Self.guest, Self.act(.purchase), Self.told("REFUND")])
-        let text = "the store told of no REFUND; it told of INITIAL_PURCHASE"
+        let text = "the simulated store sent no REFUND event; it sent INITIAL_PURCHASE"
         #expect(other.trouble == .disturbanceMissed(text))
     }
 
@@ -137,7 +138,7 @@ struct LiveAppsTests {
         let unknown = try Self.run([
             Self.guest, .phone(.store(StoreAct(name: "frobnicate", user: "guest"))),
         ])
-        #expect(unknown.trouble == .actFailed("the store knows no 'frobnicate'"))
+        #expect(unknown.trouble == .actFailed("the store does not support 'frobnicate'"))
     }
 
     // MARK: The app on Despia

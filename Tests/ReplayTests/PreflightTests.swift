@@ -46,13 +46,13 @@ struct PreflightTests {
     }
 
     private static let stops: [(Int, path: String, says: String)] = [
-        (404, webhook, "POST /api/webhooks/revenuecat answers 404"),
+        (404, webhook, "POST /api/webhooks/revenuecat returns 404"),
         (405, webhook, "endpoints: {revenuecat-webhook: POST /…}"),
-        (401, webhook, "one 'revenuecat-authorization'"),
-        (403, webhook, "answers 403 to a purchase with the profile's own Authorization value"),
+        (401, webhook, "under 'secrets: revenuecat-authorization'"),
+        (403, webhook, "returns 403 for a purchase with the profile's own Authorization value"),
         (
             404, "/api/user/register",
-            "POST /api/user/register answers 404, so no user can be created"
+            "POST /api/user/register returns 404, so no user can be created"
         ),
     ]
 
@@ -115,7 +115,7 @@ struct PreflightTests {
         let outcome = try Self.outcome(bench)
         #expect(outcome.verdicts == [.notRun, .notRun])
         let note = try #require(outcome["purchase"]?.note)
-        #expect(note.contains("the fake onesignal answers 4"))
+        #expect(note.contains("the fake onesignal returns 4"))
         #expect(!note.contains("another"))
     }
 

@@ -61,11 +61,13 @@ struct ReadingTests {
         let result = try await Program.run(["doctor"], folder: folder.path)
         #expect(result.status == 1)
         #expect(
-            result.output.contains("no answer of probe 'subscription' had /acces; it has /access")
+            result.output.contains(
+                "probe 'subscription' contained /acces; the responses have /access"
+            )
         )
         #expect(result.output.contains("Write {access: /access}"))
         try folder.write(Self.profile("/access"), to: "assay.yaml")
         let sound = try await Program.run(["doctor"], folder: folder.path)
-        #expect(!sound.output.contains("no answer of probe"))
+        #expect(!sound.output.contains("no response of probe"))
     }
 }

@@ -105,7 +105,7 @@ struct RunExecutorTests {
                 ? .answered(HTTPMessage.Response(503)) : nil
         }
         let record = try Self.run(Bench.plan([Self.purchase]), bench)
-        let text = "POST /api/user/register answered 503"
+        let text = "POST /api/user/register returned 503"
         #expect(record.trouble == .registrationFailed(user: "ada", text))
         #expect(bench.backend.webhooks.isEmpty)
         #expect(record.settling == .notNeeded)
@@ -307,7 +307,7 @@ struct RunExecutorTests {
         let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
         await play.probe(["ada"])
         let look = try #require(bench.journal("n-1").first)
-        #expect(look.outcome == .failed(.closed, "'/bin/sh' ended with 3"))
+        #expect(look.outcome == .failed(.closed, "'/bin/sh' exited with status 3"))
     }
 
     // MARK: Obstacles

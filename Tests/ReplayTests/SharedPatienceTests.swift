@@ -74,7 +74,7 @@ struct SharedPatienceTests {
         #expect(seconds.dropLast().allSatisfy { $0 < 3 }, "\(seconds)")
         #expect(seconds.last ?? 0 > 10)
         let told = outcome.results.filter {
-            $0.hints.contains { $0.hasPrefix("it was waited for 1000 ms only: 'c") }
+            $0.hints.contains { $0.hasPrefix("the wait was only 1000 ms long, because 'c") }
         }
         #expect(told.count == 5)
         // The last one is looked at when it has had its time: once for all of them.
@@ -96,8 +96,8 @@ struct SharedPatienceTests {
         let outcome = try PlayedCases(bench: bench, contracts: contracts).run()
         #expect(outcome.verdicts == [Verdict](repeating: .failed, count: 4))
         let told = outcome.results.flatMap(\.hints)
-        #expect(told.count { $0.hasPrefix("it was waited for") } == 3)
-        #expect(told.allSatisfy { !$0.hasPrefix("it failed in") }, "\(told)")
+        #expect(told.count { $0.hasPrefix("the wait was only") } == 3)
+        #expect(told.allSatisfy { !$0.hasPrefix("failed in") }, "\(told)")
     }
 
     @Test func `the more wait, the less often each of them looks`() throws {

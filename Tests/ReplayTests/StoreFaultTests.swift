@@ -132,7 +132,7 @@ struct StoreFaultTests {
         let bench = Self.bench(.correct, hook: 404)
         let result = try Self.result(bench)
         #expect(result.verdict == .inconclusive)
-        #expect(result.findings.first?.actual.contains("answered 404") == true)
+        #expect(result.findings.first?.actual.contains("returned 404") == true)
         #expect(
             bench.backend.arrivals.last { $0.request.path == "/fault" }?.request.method
                 == "DELETE"

@@ -426,7 +426,7 @@ struct SuiteRunnerTests {
                 == [.knownFailure, .unexpectedPass, .failed, .knownFailure, .notRun, .failed]
         )
         #expect(results[0].note == "ticket 1")
-        #expect(results[2].note?.contains("failed otherwise") == true)
+        #expect(results[2].note?.contains("failed with another code") == true)
         // What is told on the way is what the list makes of it.
         #expect(run.toldVerdicts["known"] == .knownFailure)
         #expect(run.toldVerdicts["better"] == .unexpectedPass)

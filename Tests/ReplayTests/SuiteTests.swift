@@ -27,7 +27,7 @@ struct SuiteTests {
           protected: {get: /api/me, id: /appUserId}
           RECONCILE
         app:
-          access: {get: "/test/subscriptions/{{id}}", answer: {access: "{{access}}"}}
+          access: {get: "/test/subscriptions/{{id}}", response: {access: "{{access}}"}}
         clock: {post: /test/clock, body: {ahead: "{{ahead}}"}}
         fault: {break: {post: /test/fault}, heal: {delete: /test/fault}}
         accounts:
@@ -204,9 +204,9 @@ struct SuiteTests {
             folder: folder.path
         )
         #expect(result.status == 1)
-        #expect(result.output.contains("smallest reordering that breaks it"))
+        #expect(result.output.contains("smallest failing reordering"))
         let words = result.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        #expect(words.contains("(1 exchange of neighbours;"), "\(result.output)")
+        #expect(words.contains("(1 swap of neighboring events;"), "\(result.output)")
     }
 
     @Test(
@@ -216,11 +216,11 @@ struct SuiteTests {
             ("signature-replayed/sent:stale", "signature-age-ignored", "authenticity", "E102"),
             ("same-id-other-body", "dedupe-by-content", "idempotency", "E301"),
             ("older-event-after-renewal/older:EXPIRATION", "last-write-wins", "ordering", "E301"),
-            ("push-answer-lost", "push-without-key", "retry", "E204"),
+            ("push-response-lost", "push-without-key", "retry", "E204"),
             ("push-partly-accepted", "push-errors-taken-for-failure", "retry", "E202"),
             ("transfer-moves-access", "transfer-keeps-source", "safety-net", "E302"),
             ("unknown-user-purchase", "unknown-user-skipped", "safety-net", "E302"),
-            ("test-event-creates-nobody", "test-event-grants", "tolerance", "E304"),
+            ("test-event-creates-no-user", "test-event-grants", "tolerance", "E304"),
             ("duplicate-after-restart/signal:KILL", "dedupe-in-memory", "idempotency", "E202"),
             ("outbox-survives-restart/signal:KILL", "outbox-in-memory", "retry", "E201"),
         ]

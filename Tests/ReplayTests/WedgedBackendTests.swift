@@ -56,13 +56,13 @@ struct WedgedBackendTests {
         }
         #expect(bench.backend.acts.contains("launch"), "it was started again")
         #expect(outcome["run/keeps-running"] == nil, "a case accounts for it")
-        #expect(outcome.count("restarted it answered no event any more") > 0)
+        #expect(outcome.count("restarted it stopped responding to events") > 0)
     }
 
     @Test func `a backend that somebody else started is given up, which is told once`() throws {
         let outcome = try Self.outcome(Self.bench(isStarted: false), jobs: 1)
         let later = outcome.results.filter { $0.verdict == .inconclusive }
-        #expect(later.allSatisfy { $0.note?.contains("only who started it") == true })
+        #expect(later.allSatisfy { $0.note?.contains("Assay cannot restart") == true })
         let failed = outcome.results.filter { $0.verdict == .failed }.map(\.contract.id)
         #expect(!failed.isEmpty)
         #expect(failed.allSatisfy { ["culprit", "run/keeps-running"].contains($0) }, "\(failed)")

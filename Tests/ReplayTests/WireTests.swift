@@ -68,7 +68,7 @@ struct WireTests {
             account: acc
 
         expect:
-          answers: 200
+          status: 200
           state:
             ada: {exists: true}
         """

@@ -27,7 +27,7 @@ struct ChangeTextTests {
         #expect(
             Self.lines(["a": "Hello Ada."], ["a": "Hello Ada!"], status: 201) == [
                 "  values · a", "    was  \"Hello Ada.\"", "    now  \"Hello Ada!\"",
-                "                   ^", "  steps · request hello", "    answer",
+                "                   ^", "  steps · request hello", "    response",
                 "    was  200", "    now  201", "           ^",
             ]
         )

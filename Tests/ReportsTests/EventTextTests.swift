@@ -20,8 +20,8 @@ struct EventTextTests {
         ])
         let texts = contract.eventTexts
         #expect(texts["purchase"]?.hasPrefix("INITIAL_PURCHASE") == true)
-        #expect(texts["purchase"]?.hasSuffix(", beside the next") == true)
-        #expect(texts["again"].map { $0 + ", beside the next" } == texts["purchase"])
-        #expect(texts["text"] == "{}, beside the next")
+        #expect(texts["purchase"]?.hasSuffix(", concurrent with the next step") == true)
+        #expect(texts["again"].map { $0 + ", concurrent with the next step" } == texts["purchase"])
+        #expect(texts["text"] == "{}, concurrent with the next step")
     }
 }

@@ -208,9 +208,9 @@ struct HTMLReportTests {
         "an arrow says what became of its message",
         arguments: [
             (Exchange.Outcome.answered(HTTPMessage.Response(200)), "x", "200"),
-            (.answered(HTTPMessage.Response(500)), "x bad", "500"), (lost, "x lost", "200 lost"),
-            (.requestCut, "x lost", "cut"), (.failed(.refused, "no"), "x lost", "refused"),
-            (.pending, "x lost", "no answer"),
+            (.answered(HTTPMessage.Response(500)), "x bad", "500"), (lost, "x lost", "lost (200)"),
+            (.requestCut, "x lost", "truncated"), (.failed(.refused, "no"), "x lost", "refused"),
+            (.pending, "x lost", "no response"),
         ]
     )
     func arrows(outcome: Exchange.Outcome, kind: String, words: String) {

@@ -225,7 +225,7 @@ struct MachineReportsTests {
         #expect(found.count == 10)
         let titles = found.map { $0.properties["title"] ?? "" }
         #expect(titles.prefix(3) == ["E202 a/b/c0", "E202 a/b/c28", "E202 a/b/c29"])
-        #expect(found[9].message.hasSuffix("22 more cases are told in the log"))
+        #expect(found[9].message.hasSuffix("22 more cases in the log"))
     }
 
     @Test(

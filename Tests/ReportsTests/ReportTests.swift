@@ -227,7 +227,7 @@ private enum Example {
                 CaseResult(
                     contract: contract("revenuecat/idempotency/mended"),
                     verdict: .unexpectedPass,
-                    note: "it is listed as E204 on line 3; delete that line"
+                    note: "the known failure E204 on line 3 passes now; delete that line"
                 ),
                 CaseResult(
                     contract: contract("revenuecat/retry/race"),

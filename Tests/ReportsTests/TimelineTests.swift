@@ -10,10 +10,11 @@ struct TimelineTests {
     }
 
     private static let outcomes: [(Exchange.Outcome, String)] = [
-        (.pending, "no answer"), (.answered(HTTPMessage.Response(204)), "204"),
-        (.answerLost(HTTPMessage.Response(200)), "200 lost"), (.answerLost(nil), "hung up"),
-        (.requestCut, "cut"), (.failed(.refused, ""), "refused"), (.failed(.closed, ""), "closed"),
-        (.failed(.timedOut, ""), "timed out"), (.failed(.malformed, ""), "not HTTP"),
+        (.pending, "no response"), (.answered(HTTPMessage.Response(204)), "204"),
+        (.answerLost(HTTPMessage.Response(200)), "lost (200)"), (.answerLost(nil), "disconnect"),
+        (.requestCut, "truncated"), (.failed(.refused, ""), "refused"),
+        (.failed(.closed, ""), "closed"), (.failed(.timedOut, ""), "timed out"),
+        (.failed(.malformed, ""), "not HTTP"),
     ]
 
     @Test("every outcome has its word", arguments: outcomes)

@@ -22,7 +22,7 @@ struct ContractFamilyTests {
         #expect(reset.isTwin(of: hang))
         let axis = contract(
             "c",
-            "clause: S-30\nvariants:\n  answer: [500]\nsteps:\n  - push: [\"{{answer}}\", ok]"
+            "clause: S-30\nvariants:\n  response: [500]\nsteps:\n  - push: [\"{{response}}\", ok]"
         )
         #expect(axis.isTwin(of: hang), "another value of an axis that is there")
         let clause = contract("d", "clause: S-05\nsteps:\n  - push: [hang, ok]")

@@ -1,126 +1,167 @@
-/// The account workflow.
+/// The clauses for the account workflow.
 extension Clause {
     static let account: [Clause] = [
         Clause(
             "A-01",
-            demand: "An anonymous first launch works without any account and can purchase; the "
-                + "entitlement belongs to the anonymous id.",
-            why: "Nobody signs up before he has seen what he buys.",
-            faults: ["purchases of anonymous ids are skipped", "a user is made only at sign-up"],
+            demand:
+                "After the first launch, a user can purchase without an account; the entitlement "
+                + "belongs to the user's anonymous id.",
+            why: "People do not sign up before they have seen what they buy.",
+            faults: [
+                "purchases of anonymous ids are skipped",
+                "a user is created only at sign-up",
+            ],
             build: "Treat an anonymous id as a user like any other.",
             source: "clause catalogue, A-01"
         ),
         Clause(
             "A-02",
             demand:
-                "After a sign-up by e-mail the anonymous purchase follows to the account's id, and "
-                + "exactly one person is entitled.",
-            why: "Else paying people lose what they bought, or have it twice.",
+                "After a sign-up by email the anonymous purchase moves to the account's id, and "
+                + "exactly one user is entitled.",
+            why: "Otherwise paying customers lose their purchases, or have them twice.",
             faults: [
-                "the alias is not followed",
+                "the alias that links the two ids is ignored",
                 "both the anonymous id and the account keep access",
-                "one event that names two known ids of one person is dropped",
+                "an event that names two known ids of one person is dropped",
             ],
-            build: "Merge both rows when an event names both, and keep the account's.",
+            build:
+                "When an event names the anonymous id and the account's id, merge both users' "
+                + "rows, and keep the account's row.",
             source: "clause catalogue, A-02"
         ),
         Clause(
             "A-03",
             demand:
-                "A sign-in on a second device finds the same id and the same entitlement, without "
-                + "a second user.",
+                "A sign-in on a second device finds the same id and the same entitlement, "
+                + "without a second user.",
             why: "One person is one user.",
-            faults: ["each device makes a user", "the second device's anonymous id wins"],
-            build: "Key users by the account's id.",
+            faults: [
+                "each device creates a user",
+                "the second device keeps its anonymous id instead of the account's id",
+            ],
+            build: "Use the account's id as the key of the user.",
             source: "clause catalogue, A-03"
         ),
         Clause(
             "A-04",
             demand:
-                "A sign-in with Google is as A-02 and A-03, and the same verified address does not "
-                + "make a second person.",
-            why: "People forget by which button they came.",
-            faults: ["providers make users of their own", "unverified addresses are merged"],
-            build: "Let Firebase link providers, and key by its uid.",
+                "A sign-in with Google moves the anonymous purchase (A-02) and finds the same "
+                + "user on every device (A-03); the same verified address does not create a "
+                + "second user.",
+            why: "People forget which sign-in method they used.",
+            faults: [
+                "each sign-in provider creates a separate user",
+                "users are merged although their email address is not verified",
+            ],
+            build:
+                "Let Firebase link the sign-in providers, and use the Firebase uid as the key of "
+                + "the user.",
             source: "clause catalogue, A-04"
         ),
         Clause(
             "A-05",
             demand:
-                "After a logout the next purchase belongs to a fresh anonymous id, never to the "
-                + "person before; the store's subscription is untouched.",
-            why: "Phones are handed on.",
-            faults: ["the device's last user gets the purchase", "logout ends access"],
-            build: "Attribute by the event's ids, never by the device.",
+                "After a logout the next purchase belongs to a new anonymous id, never to the "
+                + "previous user; the store's subscription does not change.",
+            why: "Phones change hands.",
+            faults: [
+                "the purchase goes to the last user of the device",
+                "the logout ends the previous user's access",
+            ],
+            build:
+                "Assign each purchase to the user whose id is in the event, never to the user of "
+                + "the device.",
             source: "clause catalogue, A-05"
         ),
         Clause(
             "A-06",
             demand:
-                "A restore on a reinstalled device recovers the entitlement by the store account; "
-                + "where nothing is found nothing changes.",
-            why: "The vault may be gone, the store's account is not.",
-            faults: ["a restore without a result ends access", "the old id keeps access as well"],
-            build: "Handle the TRANSFER or the alias that the restore causes.",
+                "A restore on a reinstalled device recovers the entitlement through the store "
+                + "account; a restore that finds nothing changes nothing.",
+            why:
+                "The phone's vault may have lost the id, but the store account still has the "
+                + "purchase.",
+            faults: [
+                "a restore without a result ends access",
+                "the old id keeps access in addition to the new one",
+            ],
+            build:
+                "Handle the TRANSFER event, or the event with a new alias, that the restore "
+                + "causes.",
             source: "clause catalogue, A-06"
         ),
         Clause(
             "A-07",
             demand:
-                "The TRANSFER that a restore or a login causes moves access; neither two people "
-                + "have it nor nobody.",
-            why: "As S-17, seen from the phone.",
-            faults: ["TRANSFER is not handled", "only one side is changed"],
-            build: "As S-17.",
+                "The TRANSFER event that a restore or a login causes moves access: exactly one of "
+                + "the two users has it afterwards.",
+            why: "A restore or a login on a phone causes the TRANSFER event that S-17 describes.",
+            faults: ["the TRANSFER event is not handled", "only one of the two users is changed"],
+            build:
+                "Move the entitlements of all old owners to the new one in one transaction, as in "
+                + "S-17.",
             source: "clause catalogue, A-07"
         ),
         Clause(
             "A-08",
-            demand: "A login that is already current changes nothing.",
+            demand: "A login with the id that the app already uses changes nothing.",
             why: "Apps log in at every start.",
-            faults: ["each login makes an alias, a transfer or a push"],
-            build: "Compare before you act.",
+            faults: ["each login creates an alias, a transfer or a push"],
+            build: "Compare the new id with the current one before you change anything.",
             source: "clause catalogue, A-08"
         ),
         Clause(
             "A-09",
-            demand: "A provider call that failed (wrong password, no network, a cancelled sheet) "
-                + "leaves every party's state as it was.",
-            why: "Half a login is two half people.",
+            demand:
+                "A failed call to a sign-in provider (wrong password, no network, a cancelled "
+                + "sheet) changes nothing anywhere.",
+            why: "A half-finished login leaves a mixture of two users.",
             faults: ["the id changes before the login has succeeded"],
-            build: "Change state after the last call that can fail.",
+            build: "Change the state only after the last call that can fail.",
             source: "clause catalogue, A-09"
         ),
         Clause(
             "A-10",
-            demand: "The backend's snapshot never outvotes RevenueCat: after a reconciliation both "
+            demand:
+                "A reconciliation replaces the backend's state with RevenueCat's, so that both "
                 + "agree.",
-            why: "RevenueCat has seen the store, the backend has seen some events.",
-            faults: ["the newer of two clocks wins", "what RevenueCat does not list is kept"],
-            build: "As S-34: what it says is the state.",
+            why:
+                "RevenueCat knows the state of the store; the backend knows only the events "
+                + "that it received.",
+            faults: [
+                "the state with the newer timestamp wins over RevenueCat's response",
+                "purchases that RevenueCat does not list are kept",
+            ],
+            build: "Take RevenueCat's response as the new state, as in S-34.",
             source: "clause catalogue, A-10"
         ),
         Clause(
             "A-11",
             demand:
-                "Deleting the account removes the person's data and the Firebase user, does not "
-                + "claim to cancel the subscription, and a later webhook brings no personal data "
-                + "back.",
-            why: "Deletion is a right, and events go on after it.",
+                "The deletion of an account removes the user's personal data and the Firebase "
+                + "user, and does not claim to cancel the subscription; a later webhook brings no "
+                + "personal data back.",
+            why: "Users have a right to deletion, and events continue after it.",
             faults: [
-                "the safety net makes the person anew, with name and address",
-                "the device's data stay behind",
+                "a later event creates the user again, with name and address",
+                "data about the user's device is kept",
             ],
-            build: "Keep a tombstone of the id, and let the safety net make nothing personal.",
+            build:
+                "Keep a record that the id was deleted (a tombstone), and store nothing personal "
+                + "from later events.",
             source: "clause catalogue, A-11"
         ),
         Clause(
             "A-12",
             demand:
-                "After a password reset the old password stops; the id and the entitlement stay.",
-            why: "A reset is no new person.",
-            faults: ["the reset makes a new id", "the old password still signs in"],
-            build: "Leave resets to Firebase, and key by its uid.",
+                "After a password reset the old password stops working; the id and the "
+                + "entitlement stay.",
+            why: "A user with a new password is still the same user.",
+            faults: ["the reset creates a new id", "the old password still signs in"],
+            build:
+                "Leave password resets to Firebase, and use the Firebase uid as the key of the "
+                + "user.",
             source: "clause catalogue, A-12"
         ),
     ]

@@ -1,16 +1,20 @@
-/// What a clause of the catalogue demands, and how a competent developer gets it wrong: its fault
-/// model.
+/// A numbered requirement for backends or apps, such as S-03, with its reason, its fault model and
+/// a way to build it.
+///
+/// The fault model lists the ways in which a competent developer may violate the requirement.
 ///
 /// Source: clause catalogue; identity rules, parts B and C.
 package struct Clause: Hashable, Sendable {
     package let name: String
+    /// The requirement of the clause, as one sentence.
     package let demand: String
+    /// The reason for the clause's requirement.
     package let why: String
-    /// The ways in which it goes wrong in the wild, which contracts have to tell apart.
+    /// The usual ways to violate the clause; the contracts of the clause must detect each of them.
     package let faults: [String]
-    /// How to build it right, in any language.
+    /// A description of a correct implementation of the clause, for any programming language.
     package let build: String
-    /// Where the demand comes from, in the fact sheets.
+    /// The source of the requirement: a page of rules, and a section of a provider's fact sheet.
     package let source: String
 
     init(
@@ -29,12 +33,13 @@ package struct Clause: Hashable, Sendable {
         self.source = source
     }
 
-    /// Every clause that a backend or an app can be asked for, in the order of the catalogue.
+    /// All clauses for backends and apps, in the order of the catalogue.
     package static let all: [Clause] =
         webhook + entitlement + users + delivery + purchasely + firebase + notification + account
         + client
 
-    /// The clause of that name, in any case; nil for one that the catalogue does not explain.
+    /// Returns the clause with a name such as `S-03`, in upper or lower case, or nil when the
+    /// catalogue does not contain it.
     package static func named(_ name: String) -> Clause? {
         let name = name.uppercased()
         return all.first { $0.name == name }

@@ -1,466 +1,540 @@
-/// What an app on a phone promises: C-01 to C-35.
+/// The clauses for an app on a phone: C-01 to C-35.
 extension Clause {
     static let client: [Clause] = [
         Clause(
             "C-01",
-            demand: "Outside the native runtime no bridge command is sent, and the page is usable.",
-            why: "Commands are junk globals there, and watched calls stall for 30 s.",
+            demand:
+                "In a browser without the native runtime, the page is usable and sends no bridge "
+                + "command.",
+            why:
+                "In a browser a command only sets a useless global variable, and a call that "
+                + "waits for a reply stalls for 30 s.",
             faults: [
-                "a global is tested instead of the user agent",
+                "a global variable is tested instead of the user agent",
                 "the start waits for an install id that never comes",
-                "a tap opens a paywall that nobody shows",
+                "a tap requests a paywall that the browser cannot show",
             ],
             build:
-                "Ask the user agent for the runtime once, before anything else; sell on the "
-                + "web otherwise.",
+                "Check once, before anything else, whether the user agent names the runtime; if "
+                + "it does not, sell on the web.",
             source: "identity rules, C-01"
         ),
         Clause(
             "C-02",
             demand:
-                "The vault is asked first, then the history, then the install id; the first "
-                + "usable id ends the search.",
+                "At the start the app reads the vault first, then the purchase history, then "
+                + "the install id; the first usable id ends the search.",
             why:
-                "The vault is the truth across phones; a history may name whoever shares the "
-                + "store account.",
+                "The vault follows the user across phones; the history may name another person "
+                + "who shares the store account.",
             faults: [
-                "all sources are asked at once and the last answer wins",
-                "the history is asked first",
-                "the history is never asked, so that a reinstall makes a stranger",
+                "all sources are read at once and the last reply wins",
+                "the purchase history is read first",
+                "the purchase history is never read, so that a reinstall creates a new user",
             ],
-            build: "Ask one source after the other and stop at the first id that can be used.",
+            build:
+                "Read vault, history and install id one after the other, and stop at the first "
+                + "usable id.",
             source: "identity rules, C-02"
         ),
         Clause(
             "C-03",
-            demand: "A value of the vault is an id only if it can name somebody.",
-            why: "Polluted vaults live through reinstalls, on every phone of the account.",
+            demand: "The app uses a value from the vault as an id only if it can identify a user.",
+            why:
+                "An invalid value in the vault survives reinstalls, on every phone of the store "
+                + "account.",
             faults: [
-                "only null is refused, and 'undefined' or 'n/a' is somebody",
-                "RevenueCat's list of refused ids is not looked at",
-                "the value is trimmed and taken",
+                "only null is refused, and 'undefined' or 'n/a' becomes a user",
+                "RevenueCat's list of blocked ids is not checked",
+                "spaces around the value are removed, and the rest is used",
             ],
-            build: "One function says what an id is, and every source goes through it.",
+            build: "Validate ids in one function, and pass the id of every source through it.",
             source: "identity rules, C-03"
         ),
         Clause(
             "C-04",
-            demand: "Null, nothing, an empty text and silence all mean that there is nothing.",
-            why: "The package never rejects: failures are values.",
+            demand:
+                "Null, undefined, an empty string and a missing reply all mean that there is no "
+                + "value.",
+            why:
+                "The bridge's JavaScript package never rejects a promise: it returns failures as "
+                + "values.",
             faults: [
                 "a method is called on null",
-                "try and catch around a call that never throws",
-                "an empty text becomes an id",
+                "try and catch surround a call that never throws",
+                "an empty string becomes an id",
             ],
-            build: "Look at the value, and go on with the next source.",
+            build:
+                "Check every value that the bridge returns; when there is none, continue with the "
+                + "next source.",
             source: "identity rules, C-04"
         ),
         Clause(
             "C-05",
-            demand: "A start is over in bounded time, however silent the native side is.",
-            why: "Two silent reads cost a minute by the package's own limit.",
+            demand:
+                "The app's start ends within a bounded time, even if the native side never "
+                + "replies.",
+            why:
+                "With the bridge package's own limit of 30 s, two reads without a reply take a "
+                + "minute.",
             faults: [
-                "reads wait for the package's 30 s",
-                "an empty history, which is never a result, is waited for",
-                "reads wait for each other without a limit of their own",
+                "reads wait for the bridge package's limit of 30 s",
+                "the app waits for an empty purchase history, which never arrives as a result",
+                "each read waits for the one before it, and none has a shorter limit",
             ],
-            build: "Race every read against a second or two, and go on.",
+            build: "Limit every read to a second or two, and then continue without the reply.",
             source: "identity rules, C-05"
         ),
         Clause(
             "C-06",
             demand:
-                "Of several purchases the active ones name the user, the latest first; "
-                + "anonymous and sandbox ones name nobody; start and button choose alike.",
-            why: "Two rules give two ids on one phone.",
+                "Among several purchases, active ones identify the user before expired ones, and "
+                + "later ones before earlier ones; anonymous and sandbox purchases identify no "
+                + "user; the start and the restore button use the same rule.",
+            why:
+                "With different rules at the start and at the restore button, one phone gets two "
+                + "ids.",
             faults: [
-                "the first entry wins",
-                "the button has a rule of its own",
-                "only the mark of anonymity is looked at, and not the id",
-                "an expired entry wins because it is later",
+                "the first entry of the purchase history identifies the user",
+                "the restore button chooses by another rule than the start",
+                "only the purchase's anonymous flag is checked, and not its id",
+                "an expired purchase wins over an active one because it is later",
             ],
-            build: "One function chooses, for both: filter, then sort by active and by date.",
+            build:
+                "Choose the purchase in one function for both the start and the restore button: "
+                + "filter, then sort by active state and by date.",
             source: "identity rules, C-06"
         ),
         Clause(
             "C-07",
-            demand: "An id that came from the history is locked before it is registered.",
-            why: "Money hangs on it.",
+            demand:
+                "The app locks an id from the purchase history, with an entry in the vault, "
+                + "before it registers the id.",
+            why: "Paid purchases belong to this id, and the lock protects it from being replaced.",
             faults: [
-                "the lock is written when the backend has answered",
-                "only the button locks",
-                "the lock is written without waiting, behind the registration",
+                "the lock is written after the backend has answered",
+                "only the restore button locks the id",
+                "the lock is queued behind the registration, and the app does not wait for it",
             ],
             build: "Write the lock in the same step that chooses the id.",
             source: "identity rules, C-07"
         ),
         Clause(
             "C-08",
-            demand: "The id is in the vault before the backend is told of it.",
-            why: "A crash in between would make another person at the next launch.",
+            demand: "The id is in the vault before the app sends it to the backend.",
+            why:
+                "If the app crashes after a registration and before the id is stored, the next "
+                + "launch creates another user.",
             faults: [
-                "registration first, vault in its answer",
-                "both at once",
-                "the id is made anew at each launch until one is stored",
+                "the app registers first and writes the vault after the response",
+                "the app registers the id and writes it to the vault at the same time",
+                "each launch creates a new id until one is stored",
             ],
-            build: "Write, read back, then register.",
+            build: "Write the id to the vault, read it back, then register it.",
             source: "identity rules, C-08"
         ),
         Clause(
             "C-09",
-            demand: "A write that matters is read back, and repeated when it was lost.",
-            why: "An unwatched call is no acknowledgement.",
+            demand:
+                "The app reads back every important vault entry after writing it, and writes it "
+                + "again if it was lost.",
+            why: "The command 'setvault' gets no reply, so that sending it confirms nothing.",
             faults: [
-                "awaiting 'setvault' is taken for its success",
-                "it is read back at the launch only",
-                "it is read back and nothing follows from it",
+                "awaiting 'setvault' is taken for success",
+                "the value is read back only at the next launch",
+                "the value is read back, but a difference has no consequence",
             ],
             build:
-                "Write, read, compare; a few times, then go on and try again at the next "
-                + "launch.",
+                "Write the value, read it back and compare; repeat this a few times, then "
+                + "continue and try again at the next launch.",
             source: "identity rules, C-09"
         ),
         Clause(
             "C-10",
             demand:
-                "Every launch, login, logout and restore ends with the alias of the id that it "
-                + "ends with.",
-            why: "A stale alias sends pushes to the wrong person.",
+                "Every launch, login, logout and restore sets the OneSignal alias to the "
+                + "resulting user id.",
+            why: "An outdated OneSignal alias sends pushes to the wrong person.",
             faults: [
-                "only the launch tells the push service",
-                "the id of before is told",
-                "what cannot be used is told as an empty alias",
+                "only the launch sets the alias",
+                "the alias is set to the previous id",
+                "an unusable id is sent as an empty alias",
             ],
-            build: "One function changes the id and tells vault, alias and backend, each time.",
+            build: "Change the id in one function that updates vault, alias and backend each time.",
             source: "identity rules, C-10"
         ),
         Clause(
             "C-11",
-            demand: "Vault, alias and the last acknowledged registration carry one id.",
-            why: "The backend has to know the id before it is used to buy.",
+            demand:
+                "The vault, the OneSignal alias and the last confirmed registration have the same "
+                + "id.",
+            why: "The backend must know the id before it is used for a purchase.",
             faults: [
-                "a login or a restore registers nobody",
-                "a retry that was waiting registers who has logged out meanwhile",
-                "each place has its own copy of the id",
+                "a login or a restore does not register its id",
+                "a pending retry registers a user who has logged out in the meantime",
+                "each part of the app has its own copy of the id",
             ],
             build:
-                "One function changes the id; whatever waits asks it for the current one "
+                "Change the id in one function; delayed work gets the current id from there "
                 + "before it acts.",
             source: "identity rules, C-11"
         ),
         Clause(
             "C-12",
-            demand: "A registration counts when a 2xx names the id.",
-            why: "'fetch' resolves on 4xx and 5xx.",
+            demand: "A registration counts only when a 2xx response contains the id.",
+            why: "'fetch' does not throw an error for a 4xx or 5xx response.",
             faults: [
-                "any answer counts",
-                "the id in the answer is not compared",
-                "a catch sets the flag",
+                "any response of the backend counts as a registration",
+                "the id in the response is not compared with the one that was sent",
+                "a catch block marks the user as registered",
             ],
-            build: "Set the flag in one place, after status and id were compared.",
+            build:
+                "Mark the user as registered in one place, after checking the status and the id.",
             source: "identity rules, C-12"
         ),
         Clause(
             "C-13",
             demand:
-                "What failed is tried again with growing pauses, once for each id, and at the "
-                + "next launch.",
+                "A failed registration is retried with growing pauses and at the next launch; "
+                + "each id is registered only once.",
             why:
-                "A queue that is never drained loses the user; one that is drained twice tells "
-                + "everybody twice.",
+                "If the queue of failed registrations is never sent, the user is lost; if it is "
+                + "sent twice, every user is registered twice.",
             faults: [
-                "a queue is written and never read",
-                "the whole queue is sent, old ids with it",
-                "retries come at one distance, or without any",
-                "the retry of the last launch and that of this one both run",
+                "failed registrations are written to a queue that is never read",
+                "the whole queue of failed registrations is sent, including old ids",
+                "the pause between retries is fixed, or there is none",
+                "the retry of the last launch and the retry of this launch both run",
             ],
             build:
-                "Keep the one id that counts; double the pause each time; stop when it is "
-                + "acknowledged.",
+                "Keep only the current id; double the pause after each attempt; stop when the "
+                + "backend confirms the id.",
             source: "identity rules, C-13"
         ),
         Clause(
             "C-14",
-            demand: "Every registration names id, device, platform and source.",
-            why: "A missing platform erases what is stored; a missing device is refused.",
+            demand: "Every registration contains id, device, platform and source.",
+            why:
+                "A registration without a platform erases the stored one; a registration without "
+                + "a device is refused.",
             faults: [
-                "one of several calls forgets a field",
-                "what is not Android is called iOS",
-                "an iPad in desktop mode is a Mac",
+                "one of the app's registration calls omits a field",
+                "every platform other than Android is sent as iOS",
+                "an iPad in desktop mode is sent as a Mac",
             ],
-            build: "One function makes the body, for all callers.",
+            build: "Build the request body in one function, for all callers.",
             source: "identity rules, C-14"
         ),
         Clause(
             "C-15",
             demand:
-                "The device is the install id for as long as the app is installed; what is "
-                + "missing is waited for.",
-            why: "A text like 'undefined' is one device for everybody.",
+                "The app sends the install id as its device for as long as it is installed, and "
+                + "waits when the install id is not available yet.",
+            why: "A string such as 'undefined' would be one device for all users.",
             faults: [
-                "the id is put into a text before it is there",
-                "a random one stands in for it",
-                "each launch makes one",
+                "the install id is inserted into a string before it is available",
+                "a random id is sent instead of the install id",
+                "each launch creates another device id",
             ],
             build:
-                "Wait for the runtime to put it there, ask with 'get-uuid://', and say so when "
-                + "neither comes.",
+                "Wait for the runtime to provide the install id, request it with 'get-uuid://', "
+                + "and report an error when both fail.",
             source: "identity rules, C-15"
         ),
         Clause(
             "C-16",
-            demand: "A paywall opens for an id that was registered, and for nobody else.",
-            why: "What an unknown id buys belongs to nobody.",
+            demand: "A paywall opens only for an id that is registered at the backend.",
+            why: "A purchase under an unknown id belongs to no user.",
             faults: [
-                "a flag says 'ready', and not for whom",
-                "a failed registration counts",
-                "the button is there before the start is over",
+                "a 'ready' flag does not record for which id it was set",
+                "a failed registration counts as successful",
+                "the upgrade button is visible before the app's start has ended",
             ],
             build:
-                "Compare the current id with the last acknowledged one when the button is "
-                + "tapped.",
+                "When the upgrade button is tapped, compare the current id with the last "
+                + "registered one.",
             source: "identity rules, C-16"
         ),
         Clause(
             "C-17",
-            demand: "A paywall names the id that vault, alias and backend have at that moment.",
-            why: "One purchase, one person.",
+            demand:
+                "A paywall opens for the id that vault, OneSignal alias and backend have at that "
+                + "moment.",
+            why: "A purchase must belong to the same user at every service.",
             faults: [
                 "the id was read when the page was built",
-                "the install id is used to buy",
-                "memory keeps the id of before a logout",
+                "the install id is used for the purchase",
+                "the page's memory keeps the id from before a logout",
             ],
-            build: "Ask the one place that knows, at the tap.",
+            build: "Read the id from its single source when the button is tapped.",
             source: "identity rules, C-17"
         ),
         Clause(
             "C-18",
-            demand: "No paywall while a login, logout or restore goes on.",
-            why: "It would carry who was there before.",
+            demand: "No paywall opens during a login, logout or restore.",
+            why: "A paywall that opens during the change would sell to the previous user's id.",
             faults: [
-                "only the start is waited for",
-                "the gate opens when the id has changed, and not when it is registered",
-                "the tap is kept and carried out in the middle",
+                "the paywall is blocked only during the app's start",
+                "the paywall is allowed again when the id has changed, before the id is registered",
+                "a tap on the upgrade button is queued and carried out during the change",
             ],
-            build: "One flag over the whole change, from the tap to the acknowledged registration.",
+            build:
+                "Block the paywall with one flag for the whole change of the id, from the tap to "
+                + "the confirmed registration.",
             source: "identity rules, C-18"
         ),
         Clause(
             "C-19",
-            demand: "One paywall at a time, and another one after it was closed.",
-            why: "Two taps are one wish; a cancel is no farewell.",
+            demand:
+                "Only one paywall is open at a time, and another one can open after it was closed.",
+            why:
+                "A customer who taps twice wants one paywall, and a customer who cancels may come "
+                + "back.",
             faults: [
-                "the button works again as soon as the command is sent",
-                "the flag falls only when something was bought, so that a cancel ends all selling",
+                "the upgrade button works again as soon as the paywall command is sent",
+                "the flag of an open paywall is cleared only after a purchase, so that a cancel "
+                    + "blocks all later paywalls",
             ],
             build:
-                "Raise the flag at the tap, and lower it at every end: bought, cancelled, "
-                + "failed, page visible again.",
+                "Set a flag when the button is tapped, and clear it at every outcome: bought, "
+                + "cancelled, failed, page visible again.",
             source: "identity rules, C-19"
         ),
         Clause(
             "C-20",
-            demand: "Waiting to be ready ends, and the page says so.",
-            why: "A spinner for ever is a lost customer.",
+            demand: "Every wait for the app to become ready ends, and the page shows the result.",
+            why: "A customer who sees an endless spinner leaves.",
             faults: [
-                "a loop waits for a flag that a failure never sets",
-                "a call without a time limit",
+                "a loop waits for a flag that is never set after a failure",
+                "a call has no time limit",
             ],
-            build: "Give every wait an end, and show what failed.",
+            build: "Give every wait a time limit, and show what failed.",
             source: "identity rules, C-20"
         ),
         Clause(
             "C-21",
-            demand: "Every part of a command is percent-encoded, once.",
-            why: "'&', '#', '%' and '+' change what the command says.",
+            demand: "Every dynamic part of a bridge command is percent-encoded exactly once.",
+            why: "An unencoded '&', '#', '%' or '+' changes the meaning of a bridge command.",
             faults: [
-                "ids are put in as they are",
-                "encoded in one place and again in another",
-                "'encodeURI' instead of 'encodeURIComponent'",
-                "one of the commands is forgotten",
+                "ids are inserted without encoding",
+                "ids are encoded in one function and again in another",
+                "'encodeURI' is used instead of 'encodeURIComponent'",
+                "one of the commands is sent without encoding",
             ],
-            build: "One function makes commands from names and values, and encodes there only.",
+            build: "Build commands from names and values in one function, and encode only there.",
             source: "identity rules, C-21"
         ),
         Clause(
             "C-22",
-            demand: "What was written is what is read, whether the native side decodes or not.",
-            why: "An id that is encoded anew at each launch grows and is somebody else each time.",
+            demand:
+                "The app reads the same value from the vault that it wrote, whether or not the "
+                + "native side decodes it.",
+            why:
+                "An id that is percent-encoded again at each launch grows, and names another user "
+                + "each time.",
             faults: [
-                "the value is decoded always, or never",
-                "what was read is written again, encoded twice",
+                "the app decodes the value always, or never",
+                "the app writes back the value that it read, encoded twice",
             ],
-            build: "Compare with both forms of what was written.",
+            build:
+                "Compare the value that was read with both the encoded and the plain form of the "
+                + "written one.",
             source: "identity rules, C-22"
         ),
         Clause(
             "C-23",
-            demand: "A purchase callback leads to a question to the backend, which alone unlocks.",
-            why: "The callback comes before the webhook, and anybody can call it from the console.",
+            demand:
+                "After a purchase callback the app asks the backend, and only the backend's "
+                + "response unlocks access.",
+            why:
+                "The callback comes before the webhook, and anyone can call it from the browser's "
+                + "console.",
             faults: [
-                "the callback unlocks",
-                "the answer of the callback is believed",
+                "the purchase callback unlocks access",
+                "the result that the purchase callback receives is trusted",
                 "the backend is asked once, too early, and never again",
             ],
-            build: "Ask the backend a few times after the callback; show what it says.",
+            build:
+                "Ask the backend several times after the callback, and show the access that it "
+                + "returns.",
             source: "identity rules, C-23"
         ),
         Clause(
             "C-24",
-            demand: "Callbacks are there before a paywall opens, and bear any argument.",
-            why: "The runtime calls them blindly, with nothing, an object or a text.",
+            demand:
+                "The page installs its purchase callbacks before a paywall opens, and they accept "
+                + "any argument.",
+            why:
+                "The runtime may call a callback without an argument, with an object or with a "
+                + "string.",
             faults: [
-                "installed when the paywall opens, or by a part of the page that is not loaded",
-                "a member of an argument that is not there is read",
-                "only one of the names is known",
+                "callbacks are installed when the paywall opens, or by a part of the page "
+                    + "that is not loaded",
+                "the callback reads a property of an argument that is missing",
+                "the callback is installed under only one of its names",
             ],
-            build: "Install them with the first script; look at the argument before it is used.",
+            build:
+                "Install the callbacks in the page's first script; check the argument before "
+                + "using it.",
             source: "identity rules, C-24"
         ),
         Clause(
             "C-25",
             demand:
-                "Without an answer the subscription is unknown, and not over; the product is "
-                + "found under either name.",
-            why: "A timeout looks like an empty history.",
+                "When the purchase history gets no reply, the app treats the subscription as "
+                + "unknown, not as ended; it reads the product under either of its field names.",
+            why: "A timeout looks like an empty purchase history.",
             faults: [
-                "no entry means 'free'",
-                "only one of the field's names is read",
+                "a purchase history without an entry is shown as 'free'",
+                "only one of the product's field names is read",
             ],
-            build: "Three states: active, none, unknown; silence is the third.",
+            build:
+                "Use three states of the subscription: active, none and unknown; a missing reply "
+                + "means unknown.",
             source: "identity rules, C-25"
         ),
         Clause(
             "C-26",
             demand:
-                "A restore that finds nothing changes nothing, and it replaces nobody's "
-                + "account in silence.",
-            why: "The store account may be somebody else's.",
+                "A restore that finds nothing changes nothing, and a restore never silently "
+                + "replaces the signed-in account.",
+            why: "The store account on the phone may belong to another person.",
             faults: [
-                "nothing found makes a new id",
-                "the found id replaces the account's",
+                "a restore without a result creates a new id",
+                "the id that the restore found replaces the account's id",
             ],
-            build: "Act only on an id that was found; ask before it replaces who is signed in.",
+            build:
+                "Change the id only when the restore found one; ask before it replaces the "
+                + "signed-in user.",
             source: "identity rules, C-26"
         ),
         Clause(
             "C-27",
             demand:
-                "A login tells the current id; a login that failed, or whose answer names "
-                + "nobody, changes nothing.",
-            why: "A switch that is half done is the worst of both.",
+                "A login sends the current id; a login that fails, or whose response contains "
+                + "no id, changes nothing.",
+            why: "A half-finished login leaves a mixture of two users.",
             faults: [
-                "the install id is told instead",
-                "the answer is used before its status is looked at",
-                "a missing id in the answer is stored as 'undefined'",
+                "the login sends the install id instead of the current id",
+                "the login's response is used before its status is checked",
+                "a missing id in the login's response is stored as 'undefined'",
             ],
-            build: "Look at the status, look at the id, and only then begin to change.",
+            build:
+                "Check the status and the id in the response, and only then begin to change the "
+                + "user.",
             source: "identity rules, C-27"
         ),
         Clause(
             "C-28",
             demand:
-                "After a login the returned id is stored, aliased and registered before "
-                + "anybody can buy with it; a cut is made up for.",
-            why: "Between the steps there are two persons on one phone.",
+                "After a login the returned id is stored, aliased and registered before a "
+                + "purchase is possible; an interrupted login is finished later.",
+            why: "Between these steps, different parts of one phone have different users.",
             faults: [
-                "memory changes first",
-                "the intention is not written down",
-                "the launch believes what the page kept more than the vault",
+                "the id in the page's memory changes before the stored one",
+                "the id that the login leads to is not stored, so that an interrupted login is "
+                    + "lost",
+                "the next launch takes the id from the page's storage instead of the vault",
             ],
             build:
-                "Write down whom it is to become, do the steps, and finish them at the next "
-                + "launch.",
+                "Store the id that the login leads to, carry out the steps, and finish them at "
+                + "the next launch.",
             source: "identity rules, C-28"
         ),
         Clause(
             "C-29",
-            demand: "A locked id is given up only by decision.",
-            why: "The lock says that money hangs on it.",
+            demand: "A locked id is replaced only after an explicit decision of the user.",
+            why: "The lock of an id means that paid purchases belong to the id.",
             faults: [
                 "the lock is written and never read",
-                "it is read when the id has already changed",
-                "it can never be given up",
+                "the lock is read after the id has changed",
+                "a locked id can never be released",
             ],
-            build: "Read the lock before a login replaces the id, and ask.",
+            build: "Read the lock before a login replaces the id, and ask the user.",
             source: "identity rules, C-29"
         ),
         Clause(
             "C-30",
             demand:
-                "A logout opens the lock, then makes up an id that nobody can guess; nothing "
-                + "of the one before stays.",
-            why: "A shared phone is two people.",
+                "A logout removes the lock of the id, then creates an unguessable id; no data of "
+                + "the previous user remains.",
+            why: "Two people may share one phone.",
             faults: [
-                "the new id is the install id, or made of the time",
-                "the lock stays, or falls after the id was written",
-                "what was unlocked stays visible",
+                "the new id is the install id, or derived from the time",
+                "the lock stays, or is removed only after the new id was written",
+                "the previous user's paid content stays visible",
             ],
-            build: "Unlock, take a random UUID, write, alias, register; forget access and account.",
+            build:
+                "Remove the lock, create a random UUID, write it to the vault, set it as the "
+                + "OneSignal alias, and register it; forget the previous user's access and "
+                + "account.",
             source: "identity rules, C-30"
         ),
         Clause(
             "C-31",
-            demand: "A lost entry of the vault does not bring back who has logged out.",
-            why: "The install id was claimed by an account.",
+            demand: "A lost vault entry does not bring back a user who has logged out.",
+            why: "The install id already belongs to the account of the user who has logged out.",
             faults: [
-                "without a vault the install id is taken again",
-                "what has been given up is not remembered",
+                "when the vault entry is lost, the install id is used again",
+                "the app does not remember which ids were given up",
             ],
-            build: "Remember that the install id was given up, and make up another.",
+            build:
+                "Remember at the logout that the install id was given up, and create another id.",
             source: "identity rules, C-31"
         ),
         Clause(
             "C-32",
             demand:
-                "When the registration of a logout fails, everybody on the phone still has the "
-                + "new id, and a retry waits.",
-            why: "Otherwise memory has one person and the vault another.",
+                "When the registration of a logout fails, every part of the phone still has the "
+                + "new id, and a retry is pending.",
+            why: "Otherwise the page's memory and the vault have the ids of different users.",
             faults: [
-                "memory changes only when the backend has answered",
-                "the failure puts the old id back",
+                "the id in memory changes only after the backend has answered",
+                "the failure of the registration restores the old id",
             ],
-            build:
-                "Change all local places first; the registration is one of the things that may "
-                + "come later.",
+            build: "Change all local copies of the id first; the registration may follow later.",
             source: "identity rules, C-32"
         ),
         Clause(
             "C-33",
-            demand: "A page finds out once who its user is, however often it is started.",
-            why: "Reads of one name share one reply.",
+            demand: "A page determines its user's id once, however often its start is triggered.",
+            why: "Two reads of one vault key share one reply.",
             faults: [
-                "a component that mounts twice starts twice",
-                "a second page makes up an id of its own",
-                "a flag of an unfinished start blocks the next one",
+                "a UI component that mounts twice starts the app twice",
+                "a second page creates another id",
+                "the flag of an unfinished start blocks the next one",
             ],
             build:
-                "One promise for the start, kept by the module; whoever starts gets the same "
-                + "one.",
+                "Keep one JavaScript promise for the start in a module, and return it to every "
+                + "caller.",
             source: "identity rules, C-33"
         ),
         Clause(
             "C-34",
-            demand: "Reads of one key wait for each other, and a late reply changes nobody.",
-            why: "Replies carry no number.",
+            demand:
+                "Reads of one vault key run one after the other, and a late reply does not change "
+                + "the user.",
+            why: "A reply of the bridge has no number that links it to a read.",
             faults: [
-                "two parts of the page read the same key at once",
-                "a reply that nobody waits for any more is believed",
+                "two parts of the page read the same vault key at once",
+                "a reply to a read that has timed out is used",
             ],
-            build: "A queue for reads; an answer counts only while somebody waits for it.",
+            build: "Queue the reads of the vault; use a reply only while its read is waiting.",
             source: "identity rules, C-34"
         ),
         Clause(
             "C-35",
-            demand: "Nothing private lies in the open vault, and no key is a name of the window.",
-            why: "Replies become globals.",
+            demand:
+                "Unlocked vault entries contain nothing private, and no vault key is a property "
+                + "name of the page's window.",
+            why: "Every reply of the bridge becomes a global variable of the page.",
             faults: [
-                "the account's address or token is kept beside the id",
-                "a key called 'name' or 'status'",
+                "the account's email address or token is stored unlocked with the id",
+                "a vault key is called 'name' or 'status', as a property of the window",
             ],
             build:
-                "Ids and the lock in the open, the rest locked or not at all; keys with a "
-                + "prefix.",
+                "Leave only ids and the lock unlocked, and store everything else locked or not at "
+                + "all; give the vault keys a prefix.",
             source: "identity rules, C-35"
         ),
     ]

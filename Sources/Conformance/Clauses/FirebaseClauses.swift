@@ -1,98 +1,128 @@
-/// Backends that accept Firebase's ID tokens: F-01 to F-10.
+/// The clauses for backends that accept Firebase ID tokens: F-01 to F-10.
 extension Clause {
     static let firebase: [Clause] = [
         Clause(
             "F-01",
-            demand: "No token, or a malformed one, gets 401, never 500.",
-            why: "Whoever sends rubbish must not find the path that throws.",
+            demand: "A request without a token, or with a malformed one, gets 401, never 500.",
+            why: "Anyone can send a malformed token, so it must not reach code that throws.",
             faults: [
-                "an exception of the decoder ends as 500", "an empty header passes as anonymous",
+                "the decoder's exception ends as a 500",
+                "an empty Authorization header passes as an anonymous user",
             ],
-            build: "One function from header to identity or refusal; everything it throws is 401.",
+            build:
+                "Convert the header to an identity or a refusal in one function, and answer every "
+                + "error that it throws with 401.",
             source: "clause catalogue, F-01"
         ),
         Clause(
             "F-02",
             demand: "An expired token gets 401.",
-            why: "A stolen token would work for ever.",
+            why: "Otherwise a stolen token would work forever.",
             faults: [
-                "'exp' is not checked", "milliseconds and seconds mixed up", "hours of leeway",
+                "'exp' is not checked",
+                "milliseconds and seconds are mixed up",
+                "hours of leeway are allowed",
             ],
-            build: "Let the SDK verify, with at most some seconds of leeway.",
+            build: "Let the SDK verify the token, with at most a few seconds of leeway.",
             source: "clause catalogue, F-02"
         ),
         Clause(
             "F-03",
             demand:
-                "A token of another audience or issuer gets 401: another project's, Google's own, "
-                + "a session cookie, a custom token.",
-            why: "Each of them is perfectly signed by somebody.",
+                "A token for another audience or from another issuer gets 401: another "
+                + "project's token, Google's own ID token, a session cookie, a custom token.",
+            why: "The signature of such a token is valid.",
             faults: ["only the signature is checked", "'aud' is checked and 'iss' is not"],
             build: "Check 'aud' and 'iss' against the configured project.",
             source: "clause catalogue, F-03; Firebase fact sheet"
         ),
         Clause(
             "F-04",
-            demand: "'alg: none', and HS256 keyed with the public certificate, get 401.",
-            why: "The two classical forgeries.",
-            faults: ["the token's own 'alg' chooses the check"],
-            build: "Accept RS256 and nothing else.",
+            demand:
+                "A token with 'alg: none', or with HS256 keyed with the public certificate, "
+                + "gets 401.",
+            why:
+                "'alg: none' and HS256 with the public key are the two classic ways to forge a "
+                + "token.",
+            faults: ["the token's own 'alg' chooses how it is verified"],
+            build: "Accept only tokens that are signed with RS256.",
             source: "clause catalogue, F-04"
         ),
         Clause(
             "F-05",
             demand:
-                "An unknown 'kid' gets 401 after at most one fetch of the keys; a rotated key is "
-                + "accepted without a restart.",
-            why: "Keys rotate, and strangers can make up any number of 'kid's.",
-            faults: ["keys are fetched once and never again", "every unknown 'kid' fetches them"],
-            build: "Cache by 'max-age', refetch once for an unknown 'kid', with a pause between.",
+                "A token with an unknown 'kid' gets 401 after at most one fetch of the keys; a "
+                + "token signed with a rotated key is accepted without a restart.",
+            why: "Firebase rotates its keys, and any caller can invent 'kid' values.",
+            faults: [
+                "Firebase's keys are fetched once and never again",
+                "every unknown 'kid' causes a fetch of the keys",
+            ],
+            build:
+                "Cache Firebase's keys for their 'max-age', and fetch them again once for an "
+                + "unknown 'kid', with a pause between fetches.",
             source: "clause catalogue, F-05"
         ),
         Clause(
             "F-06",
             demand:
-                "When the keys cannot be had: a failure such as 503, or a success from the cache, "
-                + "never 'accepted unverified'.",
-            why: "An outage must not open the door.",
-            faults: ["the error of the fetch is caught and the token decoded all the same"],
-            build: "No key, no identity.",
+                "While Firebase's keys cannot be fetched, the backend either answers with a "
+                + "failure such as 503 or verifies tokens with cached keys; it never accepts a "
+                + "token unverified.",
+            why: "An outage of Firebase must not let unverified callers in.",
+            faults: ["when the fetch of the keys fails, the token is decoded without verification"],
+            build: "Accept no token while there is no key to verify it with.",
             source: "clause catalogue, F-06"
         ),
         Clause(
             "F-07",
-            demand: "A revoked session or a disabled user is refused where the route promises it.",
-            why: "A token outlives the session by up to an hour.",
+            demand:
+                "A revoked session or a disabled user is refused on every route that promises "
+                + "this check.",
+            why: "A token stays valid for up to an hour after its session was revoked.",
             faults: [
-                "'checkRevoked' is left out", "the check's own failure counts as 'not revoked'",
+                "the option 'checkRevoked' is left out",
+                "a failure of the revocation check counts as 'not revoked'",
             ],
-            build: "verifyIdToken with checkRevoked on the routes that matter.",
+            build:
+                "Call verifyIdToken with checkRevoked on the routes that must refuse revoked "
+                + "sessions.",
             source: "clause catalogue, F-07"
         ),
         Clause(
             "F-08",
-            demand: "'sub' is the identity: the same address with another 'sub' is another user.",
-            why: "Addresses move from person to person.",
-            faults: ["users are looked up by e-mail", "an unverified address is enough to merge"],
-            build: "Key users by 'sub'.",
+            demand:
+                "'sub' is the identity: the same email address under another 'sub' is another "
+                + "user.",
+            why: "Email addresses move from person to person.",
+            faults: [
+                "users are looked up by email address",
+                "an unverified address is enough to merge two users",
+            ],
+            build: "Use 'sub' as the key of the user.",
             source: "clause catalogue, F-08"
         ),
         Clause(
             "F-09",
             demand:
-                "'iat' or 'auth_time' in the future beyond skew, and an empty or over-long 'sub', "
-                + "get 401.",
-            why: "No such token was ever made by Firebase.",
-            faults: ["only 'exp' is looked at", "an empty 'sub' becomes a user"],
-            build: "Let the SDK verify; by hand, check every claim that the documentation lists.",
+                "A token gets 401 when 'iat' or 'auth_time' lies in the future beyond clock "
+                + "skew, or when 'sub' is empty or too long.",
+            why: "Firebase never issues such a token.",
+            faults: [
+                "of the token's times, only 'exp' is checked",
+                "an empty 'sub' becomes a user",
+            ],
+            build:
+                "Let the SDK verify the token; when verifying by hand, check every claim that "
+                + "the documentation lists.",
             source: "clause catalogue, F-09"
         ),
         Clause(
             "F-10",
             demand: "Anonymous sessions are refused where a real account is required.",
-            why: "Their tokens are as valid as all others.",
-            faults: ["'sign_in_provider' is not looked at"],
-            build: "Check 'firebase.sign_in_provider' on those routes.",
+            why: "The tokens of anonymous sessions are as valid as all others.",
+            faults: ["the token's 'sign_in_provider' is not checked"],
+            build: "Check 'firebase.sign_in_provider' on the routes that require an account.",
             source: "clause catalogue, F-10"
         ),
     ]

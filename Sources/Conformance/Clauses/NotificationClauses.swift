@@ -1,55 +1,75 @@
-/// Is the right person told, once: O-01 to O-05.
+/// The clauses for push notifications, which must reach the right user once: O-01 to O-05.
 extension Clause {
     static let notification: [Clause] = [
         Clause(
             "O-01",
             demand:
-                "A push names the person by 'include_aliases.external_id' with 'target_channel: "
-                + "push', or a legacy equivalent, and that person only.",
-            why: "A segment or an empty filter reaches everybody.",
+                "A push targets exactly one user, by 'include_aliases.external_id' with "
+                + "'target_channel: push' or a legacy equivalent.",
+            why: "A segment or an empty filter reaches every customer.",
             faults: [
-                "the alias of the event instead of the user's id",
-                "'included_segments' beside the person",
-                "the id of a device that has changed hands",
+                "the push targets the alias in the event instead of the user's id",
+                "the push targets 'included_segments' in addition to the user",
+                "the push targets a device id that now belongs to another person",
             ],
-            build: "One function that sends to one external id; nothing else may build a target.",
+            build:
+                "Send every push through one function that targets one external id, and choose "
+                + "recipients nowhere else.",
             source: "clause catalogue, O-01; OneSignal fact sheet"
         ),
         Clause(
             "O-02",
             demand:
-                "The provider's key never stands in an answer of the backend, and the request is "
-                + "authorised.",
-            why: "The key can write to every customer.",
-            faults: ["errors of the provider's client are handed on as they are", "a debug route"],
-            build: "Answer with texts of your own; log errors without headers.",
+                "The provider's key never appears in a response of the backend, and the "
+                + "backend's requests to the provider are authorized.",
+            why: "The provider's key can send messages to every customer.",
+            faults: [
+                "responses repeat the error messages of the provider's client library",
+                "a debug route shows the key",
+            ],
+            build: "Answer with your own error messages; log errors without headers.",
             source: "clause catalogue, O-02"
         ),
         Clause(
             "O-03",
             demand:
-                "Each push carries an idempotency key made from the event, equal on every attempt.",
-            why: "An answer that was lost is repeated; without the key so is the push.",
-            faults: ["a random key for each attempt", "one key for two different messages"],
-            build: "A UUID made from event id and kind of message, stored in the outbox.",
+                "Each push carries an idempotency key that is derived from the event and equal "
+                + "on every attempt.",
+            why:
+                "A push whose response was lost is sent again; without the key the customer "
+                + "gets it twice.",
+            faults: [
+                "each attempt at a push has a random key",
+                "two different messages share one key",
+            ],
+            build:
+                "Derive a UUID from the event id and the kind of message, and store it in the "
+                + "outbox.",
             source: "clause catalogue, O-03; OneSignal fact sheet, idempotency"
         ),
         Clause(
             "O-04",
             demand:
-                "429 is tried again no earlier than 'Retry-After' says; 400 and 403 are not tried "
-                + "for ever.",
-            why: "Whoever ignores it is shut out for longer.",
-            faults: ["a fixed pause", "an endless loop on a refusal", "429 counts as sent"],
-            build: "Keep the moment of the next attempt in the outbox row.",
+                "A push that got 429 is retried no earlier than 'Retry-After' allows; 400 and "
+                + "403 are not retried forever.",
+            why: "A sender that ignores 'Retry-After' is blocked for longer.",
+            faults: [
+                "the pause between attempts is fixed",
+                "a refused push is retried in an endless loop",
+                "a push that got 429 counts as sent",
+            ],
+            build: "Store the time of the next attempt in the push's outbox row.",
             source: "clause catalogue, O-04"
         ),
         Clause(
             "O-05",
-            demand: "The tags that RevenueCat itself writes are not overwritten.",
-            why: "Two writers of one tag undo each other.",
-            faults: ["'subscription_status' written by both", "all tags are replaced at once"],
-            build: "Write tags under names of your own.",
+            demand: "The backend does not overwrite the tags that RevenueCat writes at OneSignal.",
+            why: "Two writers of one tag undo each other's changes.",
+            faults: [
+                "RevenueCat and the backend both write 'subscription_status'",
+                "the backend replaces all tags of a user at once",
+            ],
+            build: "Give the backend's tags other names than those of RevenueCat.",
             source: "clause catalogue, O-05; RevenueCat fact sheet 6"
         ),
     ]

@@ -1,70 +1,80 @@
-/// Purchasely's webhooks: P-01 to P-10.
+/// The clauses for Purchasely's webhooks: P-01 to P-10.
 extension Clause {
     static let purchasely: [Clause] = [
         Clause(
             "P-01",
             demand:
-                "A body whose 'X-PURCHASELY-REQUEST-SIGNATURE' does not match timestamp and raw "
-                + "body gets 401 or 403 and changes nothing.",
-            why: "The signature is all that tells Purchasely from a stranger.",
+                "A request whose 'X-PURCHASELY-REQUEST-SIGNATURE' does not match its timestamp "
+                + "and raw body gets 401 or 403 and changes nothing.",
+            why: "Only the signature proves that a request comes from Purchasely.",
             faults: [
-                "the signature is made over JSON that was parsed and written again",
-                "a missing header is let through",
-                "the deprecated header alone is enough",
-                "compared without regard to length or case",
+                "the signature is computed over JSON that was parsed and serialized again",
+                "a request without the header is accepted",
+                "the deprecated header alone is accepted",
+                "signatures are compared without regard to length or case",
             ],
-            build: "Keep the raw bytes; HMAC over timestamp and body, compared in constant time.",
+            build:
+                "Keep the raw bytes; compute the HMAC over timestamp and body, and compare it "
+                + "in constant time.",
             source: "clause catalogue, P-01; Purchasely fact sheet, signature"
         ),
         Clause(
             "P-02",
             demand:
-                "A timestamp outside the tolerance is refused; an old 'event_created_at' with a "
-                + "fresh timestamp is not.",
-            why: "The one is a replay, the other a retry days later.",
+                "A request timestamp outside the tolerance is refused; an old "
+                + "'event_created_at' with a fresh request timestamp is accepted.",
+            why:
+                "An old request timestamp means a replay; an old event time only means a retry "
+                + "days later.",
             faults: [
-                "no tolerance at all: a pair that was seen once opens the door for ever",
+                "there is no tolerance, so that a captured timestamp and signature work forever",
                 "the event's own time is checked, so that late retries are refused",
-                "seconds and milliseconds mixed up",
+                "seconds and milliseconds are mixed up",
             ],
-            build: "Compare the header's timestamp with now; leave the event's times to the state.",
+            build:
+                "Compare the header's timestamp with the current time; use the event's times "
+                + "only for the state.",
             source: "clause catalogue, P-02"
         ),
         Clause(
             "P-03",
-            demand: "One effect for each 'event_id', under duplicates and at the same moment.",
-            why: "Purchasely retries up to twenty-five times.",
+            demand:
+                "Each 'event_id' takes effect once, even when duplicates arrive at the same time.",
+            why: "Purchasely retries up to 25 times.",
             faults: [
-                "no dedupe, or by subscription and type",
-                "look up first and insert later, with a gap between them",
-                "dedupe shared with RevenueCat's ids",
+                "duplicates are not detected, or only by subscription and type",
+                "the lookup and the insert are two steps with a gap between them",
+                "event ids share a table with RevenueCat's event ids",
             ],
-            build: "As S-03: a unique key in the event's transaction.",
+            build: "Insert the event id with a unique key in the event's transaction, as in S-03.",
             source: "clause catalogue, P-03"
         ),
         Clause(
             "P-04",
-            demand: "Exactly 200, within 10 s, however slow other services are.",
-            why: "Everything else is a failure to Purchasely.",
+            demand: "The backend answers exactly 200 within 10 s, however slow other services are.",
+            why: "Purchasely counts every other response as a failure.",
             faults: [
-                "204 or 202", "the push happens before the answer",
-                "one slow call holds all others",
+                "the status of the response is 204 or 202",
+                "the push is sent before the response",
+                "one slow call blocks all others",
             ],
-            build: "Store, answer 200, and work from a queue.",
+            build: "Store the event, answer 200, and do the work from a queue.",
             source: "clause catalogue, P-04"
         ),
         Clause(
             "P-05",
             demand:
-                "Unknown event names and fields are acknowledged and change nothing; only ACTIVATE "
-                + "and DEACTIVATE change access.",
-            why: "Names are added without notice, and lifecycle events come beside the two.",
+                "Unknown event names and fields are acknowledged and change nothing; only "
+                + "ACTIVATE and DEACTIVATE change access.",
+            why:
+                "Purchasely adds event names without notice, and sends lifecycle events in "
+                + "addition to ACTIVATE and DEACTIVATE.",
             faults: [
                 "RENEWAL_DISABLED ends access",
-                "an unknown name fails, or is taken for one of the two",
-                "a null or a number at its edge breaks the parser",
+                "an unknown event name fails, or is taken for ACTIVATE or DEACTIVATE",
+                "null or an extreme number breaks the parser",
             ],
-            build: "Two names change access; all others are stored.",
+            build: "Let only ACTIVATE and DEACTIVATE change access; store all other events.",
             source: "clause catalogue, P-05"
         ),
         Clause(
@@ -72,57 +82,67 @@ extension Clause {
             demand:
                 "An event for an unknown 'user_id' or 'anonymous_user_id' creates that user and "
                 + "keeps the entitlement.",
-            why: "It may come before the app's registration.",
+            why: "The event may arrive before the app's registration.",
             faults: [
-                "skipped with 200", "'anonymous_user_id' is not looked at", "a second user is made",
+                "the event for an unknown user is skipped with 200",
+                "'anonymous_user_id' is not checked",
+                "a second user is created",
             ],
-            build: "As S-21, with both ids.",
+            build: "Create the user in the event's transaction, as in S-21, and look up both ids.",
             source: "clause catalogue, P-06"
         ),
         Clause(
             "P-07",
             demand:
-                "ACTIVATE and DEACTIVATE of one transfer end alike in both orders: the new owner "
-                + "has access, the old one has none.",
-            why: "They are two requests, and nothing orders them.",
+                "ACTIVATE and DEACTIVATE of one transfer have the same result in both orders: "
+                + "the new owner has access, the old one does not.",
+            why: "ACTIVATE and DEACTIVATE are two requests whose order is not guaranteed.",
             faults: [
-                "DEACTIVATE ends the subscription for everybody",
-                "the later one to arrive wins",
+                "DEACTIVATE ends the subscription for every user",
+                "the event that arrives last wins",
             ],
-            build: "Access belongs to person and subscription; DEACTIVATE ends that pair alone.",
+            build:
+                "Store access for each pair of user and subscription; DEACTIVATE ends only the "
+                + "pair that it names.",
             source: "clause catalogue, P-07"
         ),
         Clause(
             "P-08",
             demand:
-                "DEACTIVATE ends only the plan and subscription that it names, and an older event "
-                + "never overwrites a newer one.",
-            why: "An upgrade deactivates the old plan.",
+                "DEACTIVATE ends only the plan and subscription that it names, and an older "
+                + "event never overwrites a newer one.",
+            why: "An upgrade sends DEACTIVATE for the old plan.",
             faults: [
-                "one row for a person", "the order of arrival counts", "stores share a row",
+                "each user has only one row",
+                "the event that arrives last overwrites the state",
+                "subscriptions of several stores share a row",
             ],
-            build: "As S-09 and S-15, by 'purchasely_subscription_id' and the event's time.",
+            build:
+                "Key subscriptions by 'purchasely_subscription_id', and apply an event only if "
+                + "its time is newer, as in S-09 and S-15.",
             source: "clause catalogue, P-08"
         ),
         Clause(
             "P-09",
             demand:
-                "Expiry is 'effective_next_renewal_at', not 'next_renewal_at'; SANDBOX never "
-                + "grants "
-                + "production access.",
-            why: "Grace moves the one and not the other.",
+                "Access expires at 'effective_next_renewal_at', not at 'next_renewal_at'; "
+                + "SANDBOX events never grant production access.",
+            why: "A grace period moves 'effective_next_renewal_at' and not 'next_renewal_at'.",
             faults: [
-                "'next_renewal_at' ends access in grace", "the environment is not looked at",
+                "'next_renewal_at' ends access during the grace period",
+                "the environment is not checked",
             ],
-            build: "Store the effective date, and the environment as a part of the key.",
+            build:
+                "Store 'effective_next_renewal_at', and make the environment a part of the "
+                + "subscription's key.",
             source: "clause catalogue, P-09"
         ),
         Clause(
             "P-10",
-            demand: "Consumables and non-consumables stay with the anonymous user on sign-in.",
-            why: "Purchasely does not transfer them.",
-            faults: ["everything moves with the login", "one-time purchases vanish"],
-            build: "Move subscriptions only.",
+            demand: "Consumables and non-consumables stay with the anonymous user at a sign-in.",
+            why: "Purchasely transfers only subscriptions at a sign-in.",
+            faults: ["the login moves all purchases", "one-time purchases disappear"],
+            build: "Move only subscriptions to the signed-in user.",
             source: "clause catalogue, P-10"
         ),
     ]

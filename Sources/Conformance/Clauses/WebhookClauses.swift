@@ -1,139 +1,152 @@
-/// Who may speak, what passes through, and what happens once: S-01 to S-08, S-18.
+/// The clauses for webhooks: authentication, tolerance, and processing exactly once. S-01 to S-08,
+/// S-18.
 extension Clause {
     static let webhook: [Clause] = [
         Clause(
             "S-01",
             demand:
-                "A webhook request without the configured Authorization value gets 401 or 403 and "
-                + "changes nothing; the comparison takes the same time wherever the values differ.",
-            why: "Whoever can post to this route can give himself paid access.",
+                "A webhook request without the configured Authorization value gets 401 or 403 "
+                + "and changes nothing; the comparison takes the same time wherever the values "
+                + "differ.",
+            why: "Anyone who can post to this route can get paid access for free.",
             faults: [
-                "the header is not looked at, or only its presence is",
-                "compared by prefix, without regard to case, or after trimming",
-                "an empty or missing configured value lets everybody in",
-                "checked after the body was parsed or stored",
+                "the Authorization header is not checked, or only its presence is",
+                "the Authorization header is compared by prefix, without regard to case, or after "
+                    + "trimming",
+                "an empty or missing configured value lets every caller in",
+                "the Authorization header is checked after the body was parsed or stored",
             ],
             build:
-                "Before anything else is read, compare the whole header value with the configured "
-                + "one by a constant-time function, and refuse to start without a configured "
-                + "value.",
+                "Before reading anything else, compare the whole Authorization value with the "
+                + "configured one in a constant-time function, and refuse to start without a "
+                + "configured value.",
             source: "identity rules C, S-01; RevenueCat fact sheet 1.1"
         ),
         Clause(
             "S-02",
             demand:
-                "A body that is no event (no JSON, no 'event', no 'id', no 'type') gets 400, and "
-                + "neither 500 nor silence.",
-            why: "A 5xx or a hang makes the sender try poison again for hours.",
+                "A body that is not an event (no JSON, no 'event', no 'id', no 'type') gets "
+                + "400; it never gets 500 and never goes unanswered.",
+            why: "After a 5xx or a timeout the sender retries the malformed event for hours.",
             faults: [
-                "an exception of the parser ends as 500",
-                "another 4xx, or 200, for something that was never read",
-                "a missing id becomes null and collides with the next one",
-                "the handler never answers on the path of the parse error",
+                "the parser's exception ends as a 500",
+                "a body that is not an event gets a 4xx other than 400, or 200",
+                "a missing event id becomes null and collides with the next missing one",
+                "the handler sends no response after a parse error",
             ],
             build:
-                "Parse and validate in one place that returns either an event or a reason; answer "
-                + "400 with the reason.",
+                "Parse and validate the body in one place that returns either an event or a "
+                + "reason; answer 400 with the reason.",
             source: "identity rules C, S-02"
         ),
         Clause(
             "S-03",
             demand:
-                "Each event id is processed exactly once, however many copies come, at once too.",
-            why: "Delivery is at least once; duplicates are documented.",
+                "Each event id is processed exactly once, however many copies arrive, even at "
+                + "the same time.",
+            why: "Webhooks are delivered at least once; duplicates are documented.",
             faults: [
-                "'have I seen it?' and 'I have seen it' are two statements with a gap between them",
-                "ids are remembered in memory, or for too short a time",
-                "the dedupe key is the transaction, the user or the type instead of the event id",
-                "a copy that comes while the first is being worked on gets an error",
+                "looking up the event id and storing it are two statements with a gap between them",
+                "event ids are kept only in memory, or for too short a time",
+                "duplicates are detected by transaction, user or type instead of by event id",
+                "a copy that arrives while the first is being processed gets an error",
             ],
-            build: "INSERT the event id into a table with a unique key, in the transaction that "
-                + "applies the event; a conflict means: answer 200 and do nothing.",
+            build:
+                "INSERT the event id into a table with a unique key, in the transaction that "
+                + "applies the event; on a conflict answer 200 and do nothing.",
             source: "identity rules C, S-03; RevenueCat fact sheet 1.3"
         ),
         Clause(
             "S-04",
             demand:
-                "Noting that an event was processed and applying it commit together: after a crash "
-                + "at any point either nothing or all of it is there.",
-            why: "Else a crash loses the event for good, or applies it twice.",
+                "The record that an event was processed and the changes it causes commit "
+                + "together: after a crash at any point either all of them are stored or none.",
+            why: "Otherwise a crash loses the event for good, or applies it twice.",
             faults: [
-                "the event id is stored first and the work done later",
-                "the work is done first and the id stored later",
-                "several statements without a transaction",
-                "the id survives a failure inside the backend, so that the retry is swallowed",
+                "the event id is stored first and the changes are made later",
+                "the changes are made first and the event id is stored later",
+                "several statements run without a transaction",
+                "the event id stays stored after a failure in the backend, so that the "
+                    + "retry is ignored",
             ],
-            build: "One database transaction holds the event id, the state and the outbox row; an "
-                + "error rolls all of it back and answers 5xx.",
+            build:
+                "Write the event id, the state and the outbox row in one database transaction; "
+                + "on an error roll all of it back and answer 5xx.",
             source: "identity rules C, S-04"
         ),
         Clause(
             "S-05",
-            demand: "A push is sent after the commit, from a durable outbox, at most once for each "
+            demand:
+                "A push is sent after the commit, from a durable outbox, at most once for each "
                 + "event and notification, with an idempotency key.",
-            why: "A push cannot take part in the database's transaction.",
+            why: "A push cannot take part in the database transaction.",
             faults: [
-                "sent inside the transaction, which is then rolled back",
-                "sent after the commit from memory, and lost by a restart",
-                "sent again by every retry, with a new idempotency key each time",
-                "a failure of the push undoes or blocks the event",
+                "the push is sent inside the transaction, which is then rolled back",
+                "the push is sent from memory after the commit, and a restart loses it",
+                "every retry sends the push again, with a new idempotency key each time",
+                "a failed push undoes or blocks the event",
             ],
-            build: "Write an outbox row with the event; a worker sends it with a key made from the "
-                + "event id and marks it sent; what failed is tried again with the same key.",
+            build:
+                "Write an outbox row with the event. A worker sends it with a key derived from "
+                + "the event id and marks it as sent; a failed push is retried with the same key.",
             source: "identity rules C, S-05; OneSignal fact sheet, idempotency"
         ),
         Clause(
             "S-06",
-            demand: "200 comes quickly, far below 60 s, however slow other services are.",
-            why: "The sender disconnects after 60 s and counts it as a failure.",
+            demand:
+                "The backend answers 200 quickly, far below 60 s, however slow other services are.",
+            why: "The sender disconnects after 60 s and counts the delivery as failed.",
             faults: [
-                "the push, or a read of RevenueCat, happens before the answer",
-                "one slow call holds a lock or a pool that all others need",
-                "every answer takes seconds, so that a burst queues up",
+                "the backend sends the push, or reads from RevenueCat, before it answers",
+                "one slow call holds a lock or a connection pool that all other requests need",
+                "every response takes seconds, so that the requests of a burst queue up",
             ],
-            build: "Store the event, answer, and work from a queue.",
+            build: "Store the event, answer, and do the work from a queue.",
             source: "identity rules C, S-06; RevenueCat fact sheet 1.3"
         ),
         Clause(
             "S-07",
             demand:
-                "A failure that a retry can mend answers other than 200; an event that can never "
-                + "be processed answers 200 and is recorded.",
-            why: "200 ends the retries, everything else starts five of them over two hours.",
+                "A failure that a retry can repair gets a status other than 200; an event that "
+                + "can never be processed gets 200 and is recorded.",
+            why: "200 ends the retries; every other status starts five of them over two hours.",
             faults: [
                 "errors are caught, logged and answered with 200",
-                "an unknown or unsupported event answers 4xx or 5xx for ever",
-                "the retry is taken for a duplicate of the failed attempt",
-                "the failure of a read of RevenueCat leaves half of the state",
+                "an unknown or unsupported event gets 4xx or 5xx on every attempt",
+                "the retry of a failed event is taken for a duplicate of the first attempt",
+                "when a read from RevenueCat fails, the state is only half updated",
             ],
-            build: "Answer 5xx when the transaction did not commit, 200 once it did; what is not "
-                + "understood is stored as it is and answered with 200.",
+            build:
+                "Answer 5xx when the transaction did not commit and 200 once it did; store an "
+                + "event that is not understood as it is, and answer 200.",
             source: "identity rules C, S-07; RevenueCat fact sheet 1.3"
         ),
         Clause(
             "S-08",
-            demand: "Unknown event types, fields and values never change a subscription and never "
+            demand:
+                "Unknown event types, fields and values never change a subscription and never "
                 + "break a known event.",
             why: "RevenueCat adds types and fields without notice.",
             faults: [
-                "strict schemas that refuse additional fields",
-                "enumerations that throw on a new store or reason",
-                "a default branch that treats an unknown type as a purchase or an end",
-                "null where a value is usual, a number where an integer is usual",
+                "strict schemas refuse additional fields",
+                "enumerations throw on a new store or reason",
+                "a default branch treats an unknown type as a purchase or an end",
+                "null instead of a value, or a fractional number instead of an integer, "
+                    + "breaks the parser",
             ],
             build:
-                "Read the fields that you need and ignore the rest; an unknown type is stored and "
-                + "answered with 200, an unknown value is kept as text.",
+                "Read the fields that you need and ignore the rest; store an event of an "
+                + "unknown type and answer 200; keep an unknown value as a string.",
             source: "identity rules C, S-08; RevenueCat fact sheet 1.5"
         ),
         Clause(
             "S-18",
-            demand: "TEST events are answered with 200 and create neither users nor pushes.",
-            why: "The dashboard has a button that sends one.",
+            demand: "TEST events get 200 and create neither users nor pushes.",
+            why: "The RevenueCat dashboard has a button that sends a TEST event.",
             faults: [
-                "the safety net makes a user of the random id in it",
-                "its nulls break the parser",
-                "it is treated as a purchase",
+                "a user is created for the random id in a TEST event",
+                "the null fields of a TEST event break the parser",
+                "a TEST event is treated as a purchase",
             ],
             build: "Answer 200 for type TEST right after the Authorization check.",
             source: "identity rules C, S-18; RevenueCat fact sheet 2"

@@ -1,7 +1,8 @@
-/// The ids under which RevenueCat knows people.
+/// RevenueCat's rules for app user IDs.
 package enum AppUserID {
-    /// Ids that RevenueCat's SDK and service refuse, because programs write them when they mean
-    /// nobody (RevenueCat fact sheet, section 5.1).
+    /// Placeholder IDs that RevenueCat's SDK and service refuse.
+    ///
+    /// Programs send such strings when no user is known (section 5.1 of the RevenueCat fact sheet).
     package static let blocked: Set<String> = [
         "", "no_user", "null", "none", "nil", "(null)", "NaN", "\\x00", "\u{0}", "unidentified",
         "undefined", "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object Object]",

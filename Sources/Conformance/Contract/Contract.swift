@@ -1,4 +1,6 @@
-/// What is given, what is sent and what must follow: one variant of one contract file.
+/// One test case from a contract file (YAML): its initial steps, tested steps and expected outcome.
+///
+/// A contract file with the key `variants` yields several of these values.
 package struct Contract: Hashable, Codable, Sendable {
     package enum Level: String, Hashable, Codable, Sendable, CaseIterable, Comparable {
         case must, should, may
@@ -8,27 +10,36 @@ package struct Contract: Hashable, Codable, Sendable {
         }
     }
 
-    /// The path below `contracts/` without its ending; never reused.
+    /// The path of the contract file below `contracts/`, without the extension `.yaml`.
+    ///
+    /// The ID of a deleted contract is never reused for another contract.
     package var id: String
-    /// The values along the axes, `copies:2`; empty for a contract without axes.
+    /// The chosen values of the contract file's `variants`, for example `copies:2`; empty for a
+    /// file without variants.
     package var variant: String
     package var title: String
-    /// The rule it proves, as the clause catalogue names it: `S-03`.
+    /// The ID of the clause (requirement) that the contract tests, for example `S-03`; see the
+    /// clause catalogue.
     package var clause: String
     package var level: Level
-    /// Where the rule comes from, for people.
+    /// The document that the tested clause comes from, for human readers.
     package var source: String
     package var needs: [Feature]
     package var given: [Step]
     package var steps: [Step]
     package var expectation: Expectation
-    /// The contract stands for many runs.
+    /// The rule that expands the contract to many runs, such as every order of its events; nil for
+    /// a contract that is one run.
     package var search: Search?
-    /// The recording that it was distilled from; nil for a contract that a person wrote.
+    /// The recorded session from which the contract was generated (distilled); nil for a
+    /// hand-written contract.
     package var provenance: Provenance?
-    /// What `{{some.NAME}}` stands for, where the contract says so.
+    /// The fixed values that the contract sets for `{{some.NAME}}` templates, by `NAME`.
     package var values: [String: JSONValue] = [:]
-    /// Users and accounts that nothing introduces, and that are meant; nil where there are none.
+    /// The names of users and accounts that intentionally no step registers or creates; nil when
+    /// there are none.
+    ///
+    /// The check for misspelled names accepts these names.
     package var strangers: [String]?
     package var location: SourceLocation
     package var places = StepPlaces()
@@ -61,19 +72,21 @@ package struct Contract: Hashable, Codable, Sendable {
         self.location = location
     }
 
-    /// How reports, lists and `--only` name this variant.
+    /// The ID of this test case in reports, lists and the option `--only`: the contract's ID, and
+    /// its variant if there is one.
     package var caseID: String { variant.isEmpty ? id : "\(id)/\(variant)" }
 
-    /// What it says it needs, and what its expectations cannot do without.
+    /// The features that a backend needs for the contract: those listed under `needs`, and those
+    /// that the contract's steps and expectations require.
     package var allNeeds: [Feature] {
         let fields = expectation.states.flatMap(\.fields).map(\.name)
         var all = needs
         for step in given + steps {
-            // A scenario of an app alone asks nothing of a backend.
+            // A scenario that tests only an app requires nothing of a backend.
             if case .phone = step, isDeviceScenario { continue }
             all += step.traits.needs
         }
-        // Whoever reconciles reads customers, whatever it does with events.
+        // A backend that reconciles reads customers, even if it does not read them for events.
         if needs.contains(.reconcile) { all.removeAll { $0 == .subscriberReads } }
         if fields.contains("exists") || !expectation.forgotten.isEmpty { all.append(.users) }
         let comparesState =
@@ -82,12 +95,12 @@ package struct Contract: Hashable, Codable, Sendable {
         return all
     }
 
-    /// What happens on phones, in order.
+    /// All steps of `given` and `steps` that happen on a simulated phone, in order.
     package var phoneSteps: [PhoneStep] {
         (given + steps).compactMap { if case .phone(let step) = $0 { step } else { nil } }
     }
 
-    /// Every user that the contract names, in order of appearance.
+    /// The names of all users in the contract's steps and expectations, in order of appearance.
     package var users: [String] {
         var names: [String] = []
         func add(_ name: String) {

@@ -1,25 +1,31 @@
-/// One thing that two versions of a contract say differently.
+/// One difference between two versions of a contract.
 ///
-/// Both are compared as they would be written, so nothing that a contract can say is overlooked.
+/// The versions are compared as the YAML that they would be written as, so every key of the
+/// contract language is covered.
 package struct ContractChange: Hashable, Sendable {
-    /// The steps, effects and keys that it lies in, from the outside in.
+    /// The path to the difference: the keys and list elements that contain it, outermost first.
     package let place: [String]
-    /// Where in a JSON value it lies; nil when it is all of it, or none.
+    /// The location of the difference inside a JSON value; nil when the whole value differs or is
+    /// not JSON.
     package let pointer: JSONPointer?
-    /// What was said, whole; nil: nothing.
+    /// The complete value in the old version; nil when the new version added the value.
     package let old: String?
-    /// What is said, whole; nil: nothing.
+    /// The complete value in the new version; nil when the new version removed the value.
     package let new: String?
-    /// The same is said at another place among its neighbours.
+    /// Whether the difference is a list element that moved unchanged to another position.
+    ///
+    /// In this case, `old` and `new` contain the positions in the list, such as `2.`.
     package var isMove = false
 
-    /// Everything in which the contracts differ, in the order of the file; their words and the date of
-    /// the recording do not count.
+    /// Returns all differences between two versions of a contract, in the order of the contract
+    /// file.
+    ///
+    /// The keys `contract`, `title`, `source` and `recorded` are ignored.
     ///
     /// - Parameters:
-    ///   - old: The version of before.
-    ///   - new: The version of now.
-    /// - Returns: The changes; none where both ask for the same.
+    ///   - old: The earlier version of the contract.
+    ///   - new: The later version of the contract.
+    /// - Returns: The differences; empty when both versions define the same test.
     package static func all(from old: Contract, to new: Contract) -> [ContractChange] {
         func said(_ contract: Contract) -> Written {
             .block(Contract.grammar.entries(contract).filter { !words.contains($0.key) })
@@ -29,7 +35,7 @@ package struct ContractChange: Hashable, Sendable {
         return comparison.changes
     }
 
-    /// Keys that say something to people alone, or when it was recorded.
+    /// Keys that the comparison ignores: texts for human readers, and the date of the recording.
     private static let words: Set = ["contract", "title", "source", "recorded"]
 
     private init(
@@ -74,7 +80,8 @@ package struct ContractChange: Hashable, Sendable {
             }
         }
 
-        /// Keys, in the order of the new version; what is gone comes first.
+        /// Compares two YAML mappings key by key: first the keys that only the old mapping has,
+        /// then the keys of the new mapping in their order.
         private mutating func compare(
             _ old: [Written.Entry],
             _ new: [Written.Entry],
@@ -93,8 +100,8 @@ package struct ContractChange: Hashable, Sendable {
             }
         }
 
-        /// Elements: what is equal in both stays where it is; of the rest those that bear one name are
-        /// compared.
+        /// Compares two YAML lists: equal elements are paired first, then elements with the same
+        /// label (the first key and its value).
         private mutating func compare(_ old: [Written], _ new: [Written], at place: [String]) {
             let (lost, gained) = Self.rest(old, new)
             var left = new.indices.filter(gained.contains)
@@ -123,7 +130,8 @@ package struct ContractChange: Hashable, Sendable {
             changes.append(ContractChange(place, old: nil, new: value.whole))
         }
 
-        /// What is left of both sides without their longest common sequence.
+        /// Returns, for each of two lists, the indices of the elements outside their longest common
+        /// subsequence.
         private static func rest(
             _ old: [Written],
             _ new: [Written]
@@ -141,7 +149,7 @@ package struct ContractChange: Hashable, Sendable {
 }
 
 extension Written {
-    /// Keys and values; nil for what has none.
+    /// The keys and values of a YAML mapping; nil for a node that is not a mapping.
     fileprivate var entries: [Entry]? {
         switch self {
         case .flow(let entries), .block(let entries): entries
@@ -149,13 +157,15 @@ extension Written {
         }
     }
 
-    /// What an element of a list is called: its first key, with what that says.
+    /// The label that identifies a list element: the first key of a mapping with the key's value,
+    /// or the whole line of any other node.
     fileprivate var label: String {
         guard let first = entries?.first else { return line }
         return "\(first.key) \(first.value.content)"
     }
 
-    /// All of it, as it stands in a file.
+    /// The complete YAML node: on one line if it fits, otherwise with one key per line as in a
+    /// file.
     fileprivate var whole: String {
         guard let entries, line.count > Written.lineWidth else { return line }
         return String(Written.file(entries).dropLast())

@@ -1,16 +1,17 @@
-/// What a list shows of a case and a selection asks of it: all but what is played and expected.
+/// The metadata of a test case, without its steps and expectations; used to list and select cases.
 package struct ContractHeading: Hashable, Sendable {
     package var id: String
-    /// The values along the axes, as in the contract.
+    /// The chosen values of the contract file's `variants`, for example `copies:2`; empty for a
+    /// file without variants.
     package var variant: String
     package var title: String
     package var clause: String
     package var level: Contract.Level
     package var source: String
     package var needs: [Feature]
-    /// Whether it judges an app on a phone, and not a backend.
+    /// Whether the contract judges an app on a phone instead of a backend.
     package var isDeviceScenario: Bool
-    /// Which kind of search it stands for; nil for a contract that is one run.
+    /// The kind of rule that expands the contract to many runs; nil for a contract that is one run.
     package var search: Search.Kind?
 
     package init(
@@ -35,7 +36,8 @@ package struct ContractHeading: Hashable, Sendable {
         self.search = search
     }
 
-    /// How reports, lists and `--only` name this variant.
+    /// The ID of this test case in reports, lists and the option `--only`: the contract's ID, and
+    /// its variant if there is one.
     package var caseID: String { variant.isEmpty ? id : "\(id)/\(variant)" }
 }
 

@@ -1,60 +1,75 @@
-/// What must follow: absolutes where a protocol fixes the value, relations everywhere else.
+/// The expected outcome of a test case.
+///
+/// Values that a protocol defines are fixed. All other values are compared with a baseline run,
+/// which executes a simpler form of the same steps.
 package struct Expectation: Hashable, Codable, Sendable {
-    /// Another run of the same backend that this one must not differ from.
+    /// The form of the steps in the baseline run.
+    ///
+    /// The baseline run uses the same backend, and the tested run must end with the same outcome.
     package enum Relation: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Every event was delivered once.
+        /// The baseline run delivers every event exactly once.
         case once
-        /// Users were registered first and events came in the order they happened.
+        /// The baseline run registers all users first, and delivers the events in the order in
+        /// which they happened.
         case inOrder = "in-order"
-        /// Nothing failed, nothing was lost and nobody restarted.
-        case undisturbed
-        /// None of the steps took place, only what was given.
+        /// The baseline run executes the same steps without failures, losses, delays and restarts.
+        case undisturbed = "fault-free"
+        /// The baseline run executes only the contract's `given` steps.
         case before
-        /// Every event named its user by the registered id.
+        /// In the baseline run, every event names its user by the registered ID.
         case direct
-        /// No event was edited: nothing unknown, nothing missing, nothing huge.
+        /// In the baseline run, no event is edited: no fields are unknown, missing or oversized.
         case plain
     }
 
     package enum Aspect: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Whole answers of the probes.
+        /// The complete responses of the profile's probes, which query a user's state.
         case state
-        /// What the profile maps of them; whole answers where it maps nothing.
+        /// Only the state fields that the profile maps from probe responses; the complete responses
+        /// when the profile maps no field.
         case fields
-        /// Every text in the answers of the probes: it still stands there, whatever came beside it.
+        /// Every string in the probe responses of the baseline run must be present in those of the
+        /// tested run; additional strings are allowed.
         case kept
         case effects
     }
 
     package var answers: AnswerExpectation
     package var answersLocation: SourceLocation?
-    /// Longest wait for an answer, in real time.
+    /// The maximum real time that the backend has to respond to a delivery or a call; nil: the
+    /// provider's timeout.
     package var within: Duration?
     package var relation: Relation?
     package var relationLocation: SourceLocation?
     package var compared: Set<Aspect>
-    /// The only mapped fields that are compared; empty: all of them.
+    /// The names of the state fields to compare with the baseline run; empty: all fields that the
+    /// profile maps.
     package var comparedFields: [String] = []
     package var effects: [EffectExpectation]
     package var states: [StateExpectation]
-    /// How many copies must have been in flight at one moment.
+    /// The minimum number of requests that must be in flight to the backend at the same time; nil:
+    /// not checked.
     package var overlapMin: Int?
-    /// Which ids the backend's own routes answer.
+    /// The user IDs that the responses to calls of the backend's own routes must contain.
     package var calls: [CallExpectation] = []
-    /// Calls whose answers must not be told apart.
+    /// The names of calls whose responses must be indistinguishable from each other.
     package var alike: [String] = []
-    /// Calls of which only so many may succeed; the others are denied below 500.
+    /// Competing calls, of which a fixed number must succeed and all others must fail with a status
+    /// below 500; nil: not checked.
     package var race: RaceExpectation?
-    /// No secret of the profile stands in any answer of the backend.
+    /// Whether the case fails when a response of the backend contains a secret of the profile.
     package var hidesSecrets = false
-    /// How often the backend may fetch Firebase's keys during the run.
+    /// The maximum number of times that the backend may fetch Firebase's public keys during the
+    /// run; nil: not checked.
     package var keyFetchesMax: Int?
-    /// How long the run is watched, in real time, after everything has settled.
+    /// The additional real time for which the backend is observed after its state and effects have
+    /// settled (stopped changing).
     package var watch: Duration?
-    /// Users of whom no probe shows anything personal any more.
+    /// The names of deleted users, whose personal data no probe (query of the backend's state) may
+    /// show any more.
     package var forgotten: [String] = []
     package var forgottenLocation: SourceLocation?
-    /// What must be true of the app, in a device scenario.
+    /// The expected behavior of the app on a simulated phone; nil: not checked.
     package var app: AppExpectation?
 
     package init(answers: AnswerExpectation) {
@@ -64,7 +79,11 @@ package struct Expectation: Hashable, Codable, Sendable {
         states = []
     }
 
-    /// Whether judging needs to look behind the answers.
+    /// Whether the case is judged by the backend's final state or effects, not only by its
+    /// responses.
+    ///
+    /// Such a run is judged only after the backend has settled (its state and effects have stopped
+    /// changing).
     package var needsSettling: Bool {
         relation != nil || !effects.isEmpty || !states.isEmpty || watch != nil || !forgotten.isEmpty
     }

@@ -1,4 +1,7 @@
-/// What a backend may or may not have; a profile says so under `features`, a contract under `needs`.
+/// An optional capability of a backend.
+///
+/// A profile lists the features that its backend lacks under `features`. A contract lists the
+/// features that it requires under `needs`.
 package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case push
     case authorization
@@ -22,7 +25,7 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case purchasely
     case purchaselyPush = "purchasely-push"
     case purchaselySignature = "purchasely-signature"
-    case textIDs = "text-ids"
+    case textIDs = "string-ids"
     case register
     case login
     case subscriberReads = "subscriber-reads"
@@ -30,46 +33,47 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
 }
 
 extension Feature {
-    /// What a backend does that has it, in a sentence.
+    /// A one-sentence description of a backend that has the feature, whose subject is the backend.
     package var meaning: String {
         switch self {
-        case .push: "It sends pushes through OneSignal."
-        case .authorization: "It demands RevenueCat's Authorization value."
-        case .signature: "It demands RevenueCat's HMAC signature."
-        case .restart: "Assay started it and can stop it and start it again."
-        case .fault: "Its store can be made to fail, and mended."
-        case .clock: "Its clock can be set."
-        case .users: "A probe tells whether a user exists."
-        case .subscription: "A probe tells the state of a subscription."
-        case .safetyNet: "It creates users that only a webhook has named."
-        case .aliases: "It finds a user by the other ids that an event names."
-        case .sandboxApart: "Purchases in the sandbox give nothing that production ones give."
-        case .everyStore: "It takes purchases of every store, those to come included."
-        case .firebase: "A route of its own accepts Firebase ID tokens."
+        case .push: "Sends push notifications through OneSignal."
+        case .authorization: "Requires the Authorization value of RevenueCat's webhook."
+        case .signature: "Requires RevenueCat's HMAC signature on webhooks."
+        case .restart: "Is started by Assay, which can also stop and restart it."
+        case .fault: "Has a database that Assay can make fail and repair (profile key 'fault')."
+        case .clock: "Has a clock that Assay can set (profile key 'clock')."
+        case .users: "Has a probe that shows whether a user exists."
+        case .subscription: "Has a probe that shows the state of a subscription."
+        case .safetyNet: "Creates a user when a webhook event names a user that it does not know."
+        case .aliases: "Finds a user by every ID in an event, not only by app_user_id."
+        case .sandboxApart: "Grants no production access for sandbox purchases."
+        case .everyStore: "Accepts purchases from every store, including unknown ones."
+        case .firebase: "Has a route that accepts Firebase ID tokens."
         case .signedTokens:
-            "It verifies the tokens' signatures, so it does not run against the emulator."
-        case .revocation: "It asks Firebase whether a session was revoked."
+            "Verifies the signatures of Firebase tokens, so it does not use Firebase's emulator."
+        case .revocation: "Asks Firebase whether a session was revoked."
         case .realAccounts:
-            "The protected route is for people with an account, not for anonymous sessions."
+            "Allows only users with an account on the protected route, not anonymous sessions."
         case .accountApp:
-            "Its users register as the guide's app does, with ids of any form, so that an app with "
-                + "accounts can stand before it."
-        case .deletion: "A route of its own deletes an account."
-        case .accessRoute: "An app can ask it whether its user has access."
-        case .purchasely: "It takes Purchasely's webhook."
-        case .purchaselyPush: "It sends pushes when Purchasely's events come."
-        case .purchaselySignature: "It demands Purchasely's signature."
-        case .textIDs: "Its user ids may be any text."
-        case .register: "It has a route by which an app announces its user."
-        case .login: "It has accounts that claim and recover ids."
+            "Registers users like the app of the identity guide, with IDs of any form, so that an "
+                + "app with accounts can be tested against it."
+        case .deletion: "Has a route that deletes an account."
+        case .accessRoute: "Has a route by which an app asks whether its user has access."
+        case .purchasely: "Receives Purchasely's webhook."
+        case .purchaselyPush: "Sends push notifications for Purchasely events."
+        case .purchaselySignature: "Requires Purchasely's signature on webhooks."
+        case .textIDs: "Accepts any string as a user ID."
+        case .register: "Has a route by which an app registers its user."
+        case .login: "Has accounts with which users claim and recover their user IDs."
         case .subscriberReads:
-            "It reads RevenueCat's REST API when an event comes. Reading it for reconciliation alone "
-                + "is 'reconcile'."
-        case .reconcile: "It can be told to compare its state with RevenueCat's."
+            "Reads RevenueCat's REST API when an event arrives. A backend that reads it only "
+                + "during reconciliation has the feature 'reconcile' instead."
+        case .reconcile: "Has a route that makes the backend compare its state with RevenueCat's."
         }
     }
 
-    /// Whether a backend may do without it on purpose, though the catalogue asks for it.
+    /// Whether a backend may lack the feature by design, although the clause catalogue (the list of
+    /// requirements) asks for it.
     package var isPolicy: Bool {
         switch self {
         case .safetyNet, .aliases, .sandboxApart, .everyStore, .revocation, .realAccounts,
@@ -82,12 +86,12 @@ extension Feature {
         }
     }
 
-    /// The table of all of them, in DocC's Markdown.
+    /// A Markdown table of all features for the reference page of the profile language.
     static var table: String {
         let rows = allCases.map { feature in
             "| `\(feature.rawValue)` | \(feature.meaning) | \(feature.isPolicy ? "yes" : "") |"
         }
-        let head = ["| feature | a backend that has it | may be left out on purpose |"]
+        let head = ["| feature | a backend with this feature | may be missing by design |"]
         return (head + ["| --- | --- | --- |"] + rows).joined(separator: "\n") + "\n"
     }
 }

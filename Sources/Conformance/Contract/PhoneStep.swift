@@ -1,16 +1,18 @@
-/// One thing that happens on a phone, or to what an app on it talks to.
+/// One step of a case that happens on a simulated phone, or in a system that the phone's app uses.
 ///
-/// Source: Despia fact sheet, section 7; identity rules, part A.
+/// Source: section 7 of the Despia fact sheet, and part A of the identity rules.
 package enum PhoneStep: Hashable, Codable, Sendable {
-    /// A person uses the app.
+    /// The user performs an action in the app, such as a login.
     case app(AppAction)
-    /// The phone is found, or becomes, like this.
+    /// The phone gets a certain state, or its owner does something, such as a reinstallation of the
+    /// app.
     case phone(PhoneChange)
-    /// How the native side of the bridge behaves from now on.
+    /// The native side of the bridge, which replies to the web app's commands, behaves in this way
+    /// from now on.
     case bridge(BridgePlan)
-    /// How the app's own backend answers from now on.
+    /// The app's own backend gives these responses to the app's next calls.
     case backend(AppBackendPlan)
-    /// The store does something with what a user has bought.
+    /// The store changes a user's purchase without the app, for example renews or refunds it.
     case store(StoreAct)
 
     package var traits: StepTraits {
@@ -22,7 +24,7 @@ package enum PhoneStep: Hashable, Codable, Sendable {
         return traits
     }
 
-    /// The users whose ids it names.
+    /// The names of the users whose IDs the step uses.
     package var users: [String] {
         switch self {
         case .bridge: []

@@ -1,17 +1,20 @@
-/// How to reach one backend and how to look at it: the file `assay.yaml`, read.
+/// A parsed `assay.yaml`: the settings to reach one backend and to observe its state.
 package struct Profile: Hashable, Sendable {
     package struct Endpoint: Hashable, Codable, Sendable {
         package var method: String
-        /// A path, with `{{id}}` where a user id belongs.
+        /// The path of the route, with the template `{{id}}` in place of a user ID.
         package var path: String
-        /// What is sent, with the templates of `Call.valueNames`; a field whose value is left out
-        /// is left out.
+        /// The JSON request body, which may contain the templates in `Call.valueNames`.
+        ///
+        /// A field whose template has no value is omitted.
         package var body: JSONValue?
-        /// Where the answer names the user's id.
+        /// The location of the user's ID in the response; nil: the user keeps the ID that the
+        /// request contained.
         package var answerID: JSONPointer?
-        /// Where the answer holds what proves later that the id is the device's own.
+        /// The location, in the response, of a proof that the user's ID belongs to the device; nil:
+        /// the response contains none.
         package var answerProof: JSONPointer?
-        /// What proves who asks; nil: nothing.
+        /// The credentials that the request carries; nil: none.
         package var credentials: Credentials?
 
         package init(method: String, path: String, body: JSONValue? = nil) {
@@ -21,13 +24,16 @@ package struct Profile: Hashable, Sendable {
         }
     }
 
-    /// What a request carries to prove who asks.
+    /// The credentials that a request carries.
     ///
-    /// None of it is saved with a run: judging needs no secret.
+    /// Credentials are not saved with a run, because judging needs no secrets.
     package struct Credentials: Hashable, Sendable, Codable {
-        /// Header fields, by name; the values may hold templates.
+        /// Header fields by name; the values may contain templates.
         package var headers: [String: Secret] = [:]
-        /// The uid of the fake Firebase's user whose ID token is the bearer's, with templates.
+        /// The uid of the user in the fake Firebase whose ID token is sent as the bearer token;
+        /// nil: no token is sent.
+        ///
+        /// The uid may contain templates.
         package var actor: String?
 
         package init(headers: [String: Secret] = [:], actor: String? = nil) {
@@ -38,10 +44,12 @@ package struct Profile: Hashable, Sendable {
         private enum CodingKeys: CodingKey {}
     }
 
-    /// A login that is made once, and what of its answer later requests carry as `{{session}}`.
+    /// A login request that is sent once.
+    ///
+    /// Later requests carry one value of its response in place of the template `{{session}}`.
     package struct Session: Hashable, Codable, Sendable {
         package var endpoint: Endpoint
-        /// Where the answer holds it.
+        /// The location, in the login response, of the value for `{{session}}`.
         package var token: JSONPointer
 
         package init(endpoint: Endpoint, token: JSONPointer) {
@@ -52,28 +60,34 @@ package struct Profile: Hashable, Sendable {
 
     package struct Start: Hashable, Codable, Sendable {
         package var command: String
-        /// Nil: any answer says that it is ready.
+        /// The request that shows whether the backend is ready; nil: any response to `GET /` except
+        /// 502, 503 and 504 shows it.
         package var ready: Ready?
-        /// Texts with templates, and with `${NAME}` for variables of our environment.
+        /// The environment variables of the backend, by name.
+        ///
+        /// Their values may contain templates, and `${NAME}` for a variable of Assay's own
+        /// environment.
         package var environment: [String: String]
-        /// The values of those variables; they are never saved.
+        /// The values of the `${NAME}` variables that occur in `environment`, by name; they are
+        /// never saved.
         package var variables: [String: Secret] = [:]
-        /// How long it may take until it is ready; nil: `usualTimeout`.
+        /// The maximum time from the start of the backend until it is ready; nil: `usualTimeout`.
         package var timeout: Duration?
-        /// Where the command runs, from the profile's folder; nil: where Assay does.
+        /// The working directory of the command, relative to the profile's folder; nil: Assay's
+        /// working directory.
         package var folder: String?
         package var stop: Stop?
         package var intercept: Intercept?
 
         /// Whether each backend that Assay starts keeps its data in a new folder.
         ///
-        /// The command or a variable names `{{data}}` then. Any other store may outlive a run and be
-        /// shared.
+        /// This is true when the command or an environment variable contains `{{data}}`, the path
+        /// of that folder. Any other database may outlive a run and be shared by several runs.
         package var hasOwnData: Bool {
             ([command] + environment.values).contains { $0.contains("{{data}}") }
         }
 
-        /// Whether its calls to the services' own hosts are caught.
+        /// Whether calls to the providers' real hosts are redirected to the fakes.
         package var isIntercepted: Bool { intercept?.isOn == true }
 
         package static let usualTimeout: Duration = .seconds(30)
@@ -88,17 +102,17 @@ package struct Profile: Hashable, Sendable {
             case command, ready, environment, timeout, folder, stop, intercept
         }
 
-        /// A text of `environment` with the values of its variables.
+        /// Returns a value of `environment` with its `${NAME}` variables replaced by their values.
         package func expanded(_ text: String) -> String {
             VariableText.expanded(text, value: { variables[$0]?.exposed }, missing: { _ in })
         }
     }
 
-    /// When a backend that Assay started is ready.
+    /// The request that shows that a started backend is ready.
     package struct Ready: Hashable, Codable, Sendable {
         package var method: String
         package var path: String
-        /// What it has to answer; nil: anything below 400.
+        /// The required status of the response; nil: any status below 400.
         package var status: Int?
 
         package init(method: String, path: String, status: Int? = nil) {
@@ -108,17 +122,19 @@ package struct Profile: Hashable, Sendable {
         }
     }
 
-    /// Whether what a started backend calls by the services' own names reaches the fakes, and nobody
-    /// else is called.
+    /// The interception of calls that a started backend makes.
+    ///
+    /// Calls to the providers' real hosts are redirected to the fakes, and calls to all other hosts
+    /// are refused.
     package struct Intercept: Hashable, Codable, Sendable {
         package var isOn: Bool
-        /// Hosts that it may call all the same.
+        /// The hosts of other services, such as a database, that the backend may still call.
         package var allowed: [String] = []
 
         package init(isOn: Bool = false) { self.isOn = isOn }
     }
 
-    /// How a backend that Assay started is asked to end, before it is killed.
+    /// The signal that asks a started backend to exit, and the time until it is killed.
     package struct Stop: Hashable, Codable, Sendable {
         package enum Signal: String, Hashable, Codable, Sendable, CaseIterable {
             case terminate = "SIGTERM"
@@ -128,7 +144,7 @@ package struct Profile: Hashable, Sendable {
         }
 
         package var signal = Signal.terminate
-        /// How long it may take.
+        /// The time that the backend has to exit after the signal, before it is killed.
         package var within: Duration = usualWithin
 
         package static let usualWithin: Duration = .seconds(10)
@@ -144,23 +160,29 @@ package struct Profile: Hashable, Sendable {
         case purchaselySigning = "purchasely-signing"
     }
 
-    /// The form of user ids that the backend accepts.
+    /// The form of user IDs that the backend accepts.
     package enum IDForm: String, Hashable, Codable, Sendable, CaseIterable {
         case string, uuid, integer, firebase
     }
 
-    /// How a user comes to exist before a case.
+    /// The way in which a user is created before a test case: a request or a command.
+    ///
+    /// The same type describes other actions of a profile, such as creating an account or setting
+    /// the clock.
     package enum UserCreation: Hashable, Codable, Sendable {
-        /// The guide's register endpoint with the guide's body.
+        /// A request to the endpoint `register`, as the app sends it.
         case register
-        /// A request of the backend's own; the id may come out of its answer.
+        /// A request to the backend; its response may contain the new user's ID.
         case request(Endpoint)
-        /// A program of the user's own, run with `{{id}}` filled in; the id may come out of what it
-        /// prints.
+        /// A program with its arguments, in which `{{id}}` is replaced; its output may contain the
+        /// new user's ID.
         case command([String], id: JSONPointer? = nil)
     }
 
-    /// How the backend's store is made to fail, and how it is mended: both may be repeated.
+    /// The requests or commands that make the backend's database fail (`breaking`) and repair it
+    /// (`healing`).
+    ///
+    /// Each of the two may run repeatedly.
     package struct Fault: Hashable, Codable, Sendable {
         package var breaking: UserCreation
         package var healing: UserCreation
@@ -171,10 +193,10 @@ package struct Profile: Hashable, Sendable {
         }
     }
 
-    /// A read-only look at one user's state.
+    /// A read-only query that shows one user's state in the backend.
     package struct Probe: Hashable, Codable, Sendable {
         package enum Source: Hashable, Codable, Sendable {
-            /// A path, or a whole address.
+            /// A GET request to this path of the backend, or to this complete URL.
             case get(String)
             case command([String])
         }
@@ -182,9 +204,9 @@ package struct Profile: Hashable, Sendable {
         package var name: String
         package var source: Source
         package var readings: [String: Reading]
-        /// Places that no comparison looks at.
+        /// The locations in the probe's response that comparisons between runs skip.
         package var ignored: [JSONPointer]
-        /// What proves who asks; nil: nothing.
+        /// The credentials that the probe's request carries; nil: none.
         package var credentials: Credentials?
 
         package init(
@@ -200,27 +222,29 @@ package struct Profile: Hashable, Sendable {
         }
     }
 
-    /// Where a probe's answer holds a field, and what its value means there.
+    /// The location of one state field, such as `access`, in a probe's response, and the
+    /// interpretation of the value at that location.
     package struct Reading: Hashable, Codable, Sendable {
         package enum Meaning: Hashable, Codable, Sendable {
-            /// The value itself.
+            /// The field has the value that is found at the location.
             case value
-            /// True when the value is one of these.
+            /// The field is true when the value at the location is one of these values.
             case isAny([JSONValue])
-            /// True when the value is none of these.
+            /// The field is true when the value at the location is none of these values.
             case isNone([JSONValue])
-            /// True when the value is a time in the future.
+            /// The field is true when the value at the location is a time in the future.
             case isFuture
         }
 
         package var pointer: JSONPointer
         package var meaning: Meaning
-        /// What it means, in the contract's terms, when an answer has no such place; nil: an answer
-        /// has it, unless there is nothing to tell.
+        /// The field's value when the response does not contain the location; nil: the field is
+        /// inconclusive in this case.
         package var absent: JSONValue?
-        /// What has to be so as well, all of it; nil: nothing.
+        /// Further conditions on the response, all of which must hold for the field to be true;
+        /// nil: none.
         package var and: [Reading]?
-        /// What is enough instead, any of it; nil: nothing.
+        /// Alternative conditions on the response, any of which makes the field true; nil: none.
         package var or: [Reading]?
 
         package init(pointer: JSONPointer, meaning: Meaning, absent: JSONValue? = nil) {
@@ -229,66 +253,75 @@ package struct Profile: Hashable, Sendable {
             self.absent = absent
         }
 
-        /// Whether it rests on several conditions.
+        /// Whether the field is computed from several conditions on the response (`and`, `or`).
         package var isCombined: Bool { and != nil || or != nil }
 
-        /// Each of its conditions, without what is combined with it.
+        /// All conditions from which the field is computed, each without its `and` and `or` lists.
         package var conditions: [Reading] {
             let own = Reading(pointer: pointer, meaning: meaning, absent: absent)
             return [own] + ((and ?? []) + (or ?? [])).flatMap(\.conditions)
         }
 
-        /// The names that a profile may map, as the architecture lists them.
+        /// The names of the state fields that a profile may map from probe responses (see the page
+        /// Architecture).
         package static let names = [
             "access", "product", "expires", "billing-issue", "will-renew", "refunded",
             "pending-product", "environment", "anonymous", "account", "source",
         ]
 
-        /// Fields that an answer about a plain purchase has to have.
+        /// The state fields that a probe's response must contain for every ordinary purchase.
         package static let ofEveryPurchase = ["access", "product", "expires"]
 
-        /// Fields that are true or false.
+        /// The state fields whose values are true or false.
         package static let flags = [
             "access", "billing-issue", "will-renew", "refunded", "anonymous",
         ]
     }
 
-    /// The web app that a person uses, and where it can be tapped and read (`assay app`).
+    /// The web app that `assay app` tests, and its page elements to tap, fill in and read.
     package struct App: Hashable, Codable, Sendable {
-        /// The page that a launch opens.
+        /// The URL of the page that opens when a test launches the app.
         package var url: String?
-        /// Under which keys the app keeps its ids in the vault.
+        /// The keys under which the app stores its IDs in the vault (the phone's key-value store),
+        /// by role.
         package var vaultKeys: [PhoneChange.VaultRole: String] = [
             .id: "app_user_id", .lock: "identity_locked",
         ]
-        /// How long a start may take when the native side says nothing (C-05).
+        /// The maximum time that the app may take to start when the native side of the bridge does
+        /// not respond (clause C-05).
         package var startup: Duration = .seconds(5)
-        /// CSS selectors of what is tapped one after the other, by the gesture's name.
+        /// CSS selectors of the elements to tap one after the other, by user action, such as
+        /// `login`.
         package var taps: [String: [String]] = [:]
-        /// CSS selectors of what is filled in before a login: `account`, `password`.
+        /// CSS selectors of the input fields to fill in before a login, by name: `account` and
+        /// `password`.
         package var inputs: [String: String] = [:]
-        /// CSS selectors of what the page shows.
+        /// CSS selectors of the page elements that show the app's state, such as an error or the
+        /// status.
         package var shows: [AppExpectation.Screen.Element: String] = [:]
-        /// Words by which the page's status says that a subscription is `active`, or that there is
-        /// `none`; any other text means that it is not known.
+        /// The words on the page that mean an `active` subscription or no subscription (`none`).
+        ///
+        /// Any other text means that the status is unknown.
         package var statusWords: [String: [String]] = [
             "active": ["active"], "none": ["free", "none", "not subscribed", "no subscription"],
         ]
-        /// What the page calls a product, by the product's id.
+        /// The product names on the page, by product ID.
         package var productNames: [String: String] = [:]
-        /// Where a login can be agreed to, when the app asks.
+        /// CSS selector of the element to tap when the app asks whether to continue a login.
         package var agree: String?
-        /// How the app asks its backend for access; the body is what it is told.
+        /// The request by which the app asks its backend whether the user has access.
+        ///
+        /// Its `body` describes the body of the response, because the request has none.
         package var access: Endpoint? = Endpoint(
             method: "GET",
             path: "/api/user/access/{{id}}",
             body: ["access": "{{access}}", "product": "{{product}}"]
         )
-        /// The profile itself says so, and it is not the usual route.
+        /// Whether the profile file contains the key `access`.
         package var declaresAccess = false
-        /// The page's own backend answers; without this, a model of a correct one does.
+        /// Whether the page calls its own backend, instead of Assay's model of a correct backend.
         package var usesOwnBackend = false
-        /// Other keys that the app may write to the vault.
+        /// Keys in addition to `vaultKeys` that the app may write to the vault.
         package var otherKeys: [String] = []
 
         package init() {}
@@ -296,45 +329,56 @@ package struct Profile: Hashable, Sendable {
 
     package var app = App()
     package var target: String?
-    /// Where its commands run, when it was found elsewhere than where Assay runs; nil: there.
+    /// The folder in which the profile's commands run; nil: Assay's working directory.
     package var folder: String?
     package var start: Start?
     package var endpoints: [String: Endpoint]
-    /// The login whose answer is reused; nil: there is none.
+    /// The login request with a response value that later requests use as `{{session}}`; nil: there
+    /// is no login.
     package var session: Session?
-    /// The endpoints whose paths nobody named: those of the identity guide.
+    /// The names of the endpoints that the profile file does not define.
+    ///
+    /// These endpoints have the paths of the identity guide.
     package var guessed: Set<String> = []
-    /// The secrets whose values nobody gave.
+    /// The names of the secrets that the profile file does not define, which have default test
+    /// values.
     package var guessedSecrets: Set<SecretName> = []
     package var secrets: [SecretName: Secret] = [:]
     package var idForm: IDForm
     package var creation: UserCreation
     package var probes: [Probe]
-    /// How an account comes to exist that a login can use.
+    /// The way in which an account for logins is created; nil: accounts cannot be created.
     package var accountCreation: UserCreation?
-    /// Nil: nobody but the backend itself can make its store fail.
+    /// The requests or commands that make the backend's database fail and repair it; nil: not
+    /// possible.
     package var fault: Fault?
-    /// How the backend's clock is set; nil: it goes as the machine's does.
+    /// The request or command that sets the backend's clock; nil: the backend uses the machine's
+    /// clock.
     package var clock: UserCreation?
-    /// The Firebase project whose tokens the protected route accepts.
+    /// The ID of the Firebase project whose ID tokens the backend's endpoint `protected` accepts.
     package var firebaseProject = "assay-project"
-    /// Store product ids by the names that contracts use; a name without one stands for itself.
+    /// The store's product IDs, by the product names that contracts use.
+    ///
+    /// A product name without an entry is itself used as the ID.
     package var products: [String: String]
-    /// The entitlement identifier that the products unlock.
+    /// The identifier of the RevenueCat entitlement that the products unlock.
     package var entitlement: String
     package var unsupported: Set<Feature>
     package var knownFailingPath: String?
-    /// Who signed the backend's certificate, where the system does not trust them: a file in PEM.
+    /// The path of a PEM file with additional CA certificates to trust for https targets.
     package var authorityPath: String?
-    /// Names of headers, members and parameters of this backend that hold secrets, for recordings.
+    /// The names of the backend's headers, JSON members and query parameters that hold secrets.
+    ///
+    /// Recordings redact the values under these names.
     package var secretNames: [String] = []
 
-    /// Whether tokens of Firebase reach the backend.
+    /// Whether the backend receives Firebase ID tokens, on its endpoint `protected` or as
+    /// credentials of another request.
     package var usesFirebase: Bool {
         obstacle(to: .firebase) == nil || allCredentials.contains { $0.actor != nil }
     }
 
-    /// Everything that requests of the profile's own carry as credentials.
+    /// The credentials of all requests that the profile defines.
     package var allCredentials: [Credentials] {
         func credentials(_ act: UserCreation?) -> Credentials? {
             if case .request(let endpoint) = act { endpoint.credentials } else { nil }
@@ -344,8 +388,8 @@ package struct Profile: Hashable, Sendable {
             + acts.compactMap(credentials) + [session?.endpoint.credentials].compactMap(\.self)
     }
 
-    /// Those names, and what the endpoints' templates say of this backend's own: where a request
-    /// holds a device, a password or a proof.
+    /// All names of fields that hold secrets: those in `secretNames`, and the endpoint fields for a
+    /// device, a password or a proof.
     package var allSecretNames: [String] {
         let secret = ["device", "password", "proof"]
         let bodies = endpoints.values.compactMap(\.body?.object)
@@ -353,10 +397,11 @@ package struct Profile: Hashable, Sendable {
         let answered = endpoints.values.compactMap { $0.answerProof?.tokens.last }
         return (secretNames + sent.map(\.key) + answered).sorted()
     }
-    /// How long an effect or a state may take that has to come, in real time.
+    /// The maximum real time until an expected effect or state appears (profile key
+    /// `settle-timeout`).
     package var patience: Duration
 
-    /// The paths of the identity guide, no probes, and a test token.
+    /// Creates a profile with the paths of the identity guide, test secrets and no probes.
     package init() {
         endpoints = [
             "revenuecat-webhook": Endpoint(method: "POST", path: "/api/webhooks/revenuecat"),
@@ -395,14 +440,16 @@ package struct Profile: Hashable, Sendable {
         patience = .seconds(10)
     }
 
-    /// What a caller of a service has to show; nil: any key.
+    /// Returns the API key that the backend must present to a provider's fake; nil: the fake
+    /// accepts any key.
     ///
-    /// A backend that runs already was told of no key of ours, and has one of its own.
+    /// The key of a backend that Assay does not start is unknown, unless the profile defines it.
     package func demandedKey(_ name: SecretName) -> Secret? {
         start == nil && guessedSecrets.contains(name) ? nil : secrets[name]
     }
 
-    /// The first probe that maps the named field.
+    /// Returns the first probe that shows a state field, such as `access`, and the field's location
+    /// in the response; nil when no probe shows the field.
     package func probe(reading field: String) -> (probe: Probe, reading: Reading)? {
         for probe in probes {
             if let reading = probe.readings[field] { return (probe, reading) }
@@ -410,7 +457,8 @@ package struct Profile: Hashable, Sendable {
         return nil
     }
 
-    /// Whether a user who is created is given an id by the backend.
+    /// Whether the backend chooses the IDs of newly created users, so that Assay cannot choose
+    /// them.
     package var choosesIDs: Bool {
         switch creation {
         case .register: false
@@ -419,14 +467,16 @@ package struct Profile: Hashable, Sendable {
         }
     }
 
-    /// The endpoint `register`, if an id can be registered there.
+    /// The endpoint `register`; nil when the profile has none or its request does not contain the
+    /// user's ID.
     package var endpointTakingIDs: Endpoint? {
         guard let endpoint = endpoints["register"] else { return nil }
         let takesID = endpoint.path.contains("{{id}}") || places(in: "register")["id"] != nil
         return takesID ? endpoint : nil
     }
 
-    /// Why a feature cannot be judged here; nil when it can.
+    /// Returns the reason why a feature of the backend cannot be tested with this profile; nil when
+    /// it can.
     package func obstacle(to feature: Feature) -> String? {
         if unsupported.contains(feature) {
             return "the profile declares '\(feature.rawValue)' unsupported"
@@ -451,14 +501,14 @@ package struct Profile: Hashable, Sendable {
             return "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .reconcile: return missing("reconcile")
         case .fault where fault == nil:
-            return "the profile does not say under 'fault: {break: …, heal: …}' how the store is "
-                + "made to fail"
+            return "the profile does not define how to make the database fail "
+                + "('fault: {break: …, heal: …}')"
         case .clock where clock == nil:
-            return "the profile does not say under 'clock' how the backend's clock is set"
+            return "the profile does not define how to set the backend's clock (key 'clock')"
         case .deletion: return missing("delete-account")
         case .accessRoute where !app.declaresAccess:
             return
-                "the profile does not say how the app asks whether it may unlock ('app: {access: …}')"
+                "the profile does not define how the app asks for access ('app: {access: …}')"
         case .accountApp where idForm == .uuid || idForm == .integer:
             return "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .accountApp where creation != .register:
@@ -467,14 +517,14 @@ package struct Profile: Hashable, Sendable {
         case .login:
             return missing("login")
                 ?? (accountCreation == nil
-                    ? "the profile does not say how 'accounts' are created" : nil)
+                    ? "the profile does not define how to create an account ('accounts: …')" : nil)
         default: return nil
         }
     }
 }
 
 extension Profile: Codable {
-    /// Secrets stay outside: judging needs none of them.
+    /// The properties that are saved with a run; secrets are left out, because judging needs none.
     private enum CodingKeys: String, CodingKey {
         case app, target, start, endpoints, idForm, creation, probes, accountCreation,
             firebaseProject

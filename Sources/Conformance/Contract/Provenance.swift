@@ -1,8 +1,10 @@
-/// Where a golden contract comes from, and how long it may be trusted.
+/// The origin of a golden contract, which is generated from a recorded session: the date of the
+/// recording, and the age at which to record again.
 package struct Provenance: Hashable, Codable, Sendable {
-    /// The moment of the recording.
+    /// The time at which the session was recorded.
     package var recorded: Instant
-    /// After this long the services may have changed, and the session should be recorded again.
+    /// The age at which the session should be recorded again, because the real services may have
+    /// changed; nil: unlimited.
     package var ageMax: Duration?
     package var location: SourceLocation
 

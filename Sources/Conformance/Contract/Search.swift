@@ -1,33 +1,38 @@
-/// A contract that stands for many runs, which the runner makes up while it works.
+/// A rule that expands one contract to many runs, which the runner generates.
 package enum Search: Hashable, Codable, Sendable {
-    /// Every call that the backend makes in the golden run is disturbed in each of these ways.
+    /// Each of these faults is injected once at every call to a provider that the fault-free run
+    /// makes.
     case crashPoints([CrashFault])
-    /// The events of the steps come in every order; above five events, in a sample of that size.
+    /// The events of the contract's steps are delivered in every order. With more than five events,
+    /// only a sample of orders is tested, and this is the size of the sample.
     case orders(sampleSize: Int)
-    /// The one event of the steps is varied in one way, so many times.
+    /// The only event of the contract's steps is varied in this way; `count` is the number of
+    /// variations.
     case generated(Variation, count: Int)
 
-    /// More events than this are not permuted but sampled: 120 orders are enough for one case.
+    /// The largest number of events for which all orders are tested: five events have 120 orders,
+    /// which is enough for one case.
     package static let permutedCountMax = 5
 }
 
-/// What happens at one call of the backend to a provider.
+/// A fault at one call of the backend to a provider.
 package enum CrashFault: String, Hashable, Codable, Sendable, CaseIterable {
-    /// The connection is refused by resetting it before the request has any effect.
+    /// The connection is reset before the provider processes the request.
     case reset
-    /// The effect takes place and the connection is cut before the answer.
-    case loseAnswer = "lose-answer"
-    /// The effect takes place and the connection is cut in the middle of the answer.
-    case half
-    /// The provider answers 500.
+    /// The provider processes the request, and the connection is cut before the response.
+    case loseAnswer = "lost-response"
+    /// The provider processes the request, and the connection is cut in the middle of the response.
+    case half = "truncated-response"
+    /// The provider responds with 500.
     case serverError = "500"
-    /// The provider answers 503.
+    /// The provider responds with 503.
     case unavailable = "503"
-    /// A 200 that is not JSON.
+    /// The provider responds with 200 and a body that is not JSON.
     case malformed
-    /// The backend is killed while the call hangs, before it has any effect.
+    /// The backend is killed while its call hangs, before the provider processes the request.
     case killBefore = "kill-before"
-    /// The backend is killed while the answer is on its way, after the effect.
+    /// The backend is killed after the provider has processed the request, before the response
+    /// arrives.
     case killAfter = "kill-after"
 
     package var isKill: Bool { self == .killBefore || self == .killAfter }
@@ -41,13 +46,14 @@ package enum CrashFault: String, Hashable, Codable, Sendable, CaseIterable {
         case .unavailable: .status(503)
         case .malformed: .malformed
         case .killBefore: .never
-        // Longer than any run: the kill comes first.
+        // Longer than any run, so that the kill comes first.
         case .killAfter: .slow(600_000)
         }
     }
 }
 
-/// One way to vary an event without changing what it means to a tolerant receiver.
+/// A way to vary a webhook event that must make no difference to a tolerant backend, such as a
+/// field that the backend does not know.
 package enum Variation: String, Hashable, Codable, Sendable, CaseIterable {
     case unknownTypes = "unknown-types"
     case unknownFields = "unknown-fields"

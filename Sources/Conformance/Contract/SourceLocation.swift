@@ -1,11 +1,11 @@
-/// A place in a file that a person can open: path, line and column (both from 1), and the line.
+/// A location in a file: path, line and column (both from 1), and the text of the line.
 package struct SourceLocation: Hashable, Codable, Sendable, CustomStringConvertible {
     package let path: String
     package let line: Int
     package let column: Int
-    /// The text of the line, for the caret.
+    /// The text of the line, which error messages show above the caret.
     package let text: String
-    /// How many characters the caret underlines, at least 1.
+    /// The number of characters to underline in error messages, at least 1.
     package let length: Int
 
     package init(path: String, line: Int, column: Int, text: String = "", length: Int = 1) {
@@ -18,7 +18,7 @@ package struct SourceLocation: Hashable, Codable, Sendable, CustomStringConverti
 
     package var description: String { "\(path):\(line):\(column)" }
 
-    /// The line with its number, and a caret under the place.
+    /// The text of the line with its line number, and carets below the underlined characters.
     package var excerpt: String {
         let number = String(line)
         let gutter = String(repeating: " ", count: number.count)

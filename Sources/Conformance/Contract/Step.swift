@@ -1,31 +1,35 @@
-/// One thing that happens to the backend, or to the world around it.
+/// One step of a test case: something that happens to the backend or in its environment.
 package enum Step: Hashable, Codable, Sendable {
-    /// The app announces this user, the way the profile says.
+    /// The app registers this user at the backend, with the request that the profile defines.
     case register(user: String)
-    /// The user is known by this very id, whatever the namespace says.
+    /// The user gets exactly this ID instead of a generated one.
     case name(user: String, id: String)
-    /// Somebody made this account, by which people sign in.
+    /// An account with this name is created, with which users can sign in.
     case createAccount(String)
     case deliver(Delivery)
-    /// Real time passes until the end is over that this delivery told of.
+    /// Real time passes until the subscription period or grace period in the event of this delivery
+    /// has ended.
     case pass(delivery: String)
-    /// Every probe is asked about this user, and the answers are not judged.
+    /// Every probe of the profile reads this user's state, and the responses are not judged.
     case look(user: String)
-    /// Requests of the app; several are released at the same moment.
+    /// The app sends requests to the backend's own routes; several requests are sent at the same
+    /// time.
     case call([Call])
-    /// A request of the app, written out, with the answer it must get.
+    /// The app sends a literal request, for which the contract defines the expected response.
     case request(AppRequest)
-    /// The named provider answers the backend's next calls as planned.
+    /// A provider's fake gives the planned responses to the backend's next calls.
     case provider(ProviderPlan)
     case restart(Restart)
-    /// Firebase signs with a new key from now on; the old one stays published.
+    /// The fake Firebase signs tokens with a new key from now on; the old key stays published.
     case rotateKeys
-    /// While the steps before it go on, the backend is killed at that call to a provider, and
-    /// started again; positions count from 1.
+    /// The backend is killed at one of its calls to this provider during the previous steps, and
+    /// started again.
+    ///
+    /// `position` is the number of the call, counted from 1.
     case killAtCall(party: Exchange.Party, position: Int)
-    /// The user's sessions are revoked, or the user is disabled, at Firebase.
+    /// The fake Firebase revokes the user's sessions, or disables the user.
     case account(user: String, AccountChange)
-    /// Something on a phone, in a device scenario.
+    /// Something happens on a simulated phone.
     case phone(PhoneStep)
 
     package enum AccountChange: String, Hashable, Codable, Sendable, CaseIterable {

@@ -1,6 +1,7 @@
-/// Where the steps of a contract stand in its file: those given first, then those it takes.
+/// The locations of a contract's steps in the contract file: first the `given` steps, then the
+/// `steps`.
 ///
-/// It is no part of what a contract says: contracts that differ in it alone are equal.
+/// These locations do not affect equality: contracts that differ only in them are equal.
 package struct StepPlaces: Hashable, Codable, Sendable {
     private var locations: [SourceLocation]
 
@@ -18,7 +19,8 @@ package struct StepPlaces: Hashable, Codable, Sendable {
 }
 
 extension KeyedDecodingContainer {
-    /// Contracts that were saved before have no places.
+    /// Decodes the locations of the steps; contracts that were saved by earlier versions of Assay
+    /// have none.
     func decode(_ type: StepPlaces.Type, forKey key: Key) throws -> StepPlaces {
         try decodeIfPresent(type, forKey: key) ?? StepPlaces()
     }

@@ -1,22 +1,29 @@
-/// What one step is to plans, twins and casts, whatever its kind: the file of each kind says it.
+/// The properties of a step that the planner and the runner use.
+///
+/// The source file of each kind of step defines the traits of that kind.
 package struct StepTraits: Sendable {
-    /// What casts call it; nil for what happens on phones, which is taken apart into demands.
+    /// The kind of step that the target (a backend or an app) must support; nil for steps on a
+    /// phone.
+    ///
+    /// Phone steps are split into several required capabilities instead.
     package var kind: Demand.BackendStep?
-    /// The users that it names, in order of appearance.
+    /// The names of the users in the step, in order of appearance.
     package var users: [String] = []
-    /// What a backend must have for it.
+    /// The features that a backend must have to execute the step.
     package var needs: [Feature] = []
-    /// Its form in a twin, where nothing fails, is lost, restarts or waits; nil: a twin goes without.
+    /// The form of the step in a fault-free baseline run; nil: the baseline run omits the step.
     package var calm: Step?
-    /// Somebody is there because of it.
+    /// Whether the step registers, names or creates a user or an account.
     package var makesSomebody = false
-    /// It says itself what must come back.
+    /// Whether the step itself defines the expected response, so that `expect` may be empty.
     package var hasOwnAnswer = false
-    /// The backend's process ends in it.
+    /// Whether the backend's process ends during the step.
     package var restarts = false
-    /// It touches what other runs share: the provider that every run goes to.
+    /// Whether the step affects something that all concurrent runs share, such as the database or a
+    /// provider's fake.
     package var isShared = false
-    /// Something fails by it, so that the backend's own timers decide when the run is over.
+    /// Whether the step makes the end of the run depend on the backend's own timers, for example
+    /// because a fault makes the backend retry.
     package var isDisturbance = false
 
     package init(_ kind: Demand.BackendStep?) {
@@ -25,13 +32,15 @@ package struct StepTraits: Sendable {
 }
 
 extension Demand {
-    /// The kinds of steps that no phone takes part in.
+    /// The kinds of steps that involve no simulated phone.
     package enum BackendStep: String, Hashable, Sendable, CaseIterable {
         case register, name, createAccount = "account", deliver, told, look, pass, call, request,
             provider
         case restart, rotateKeys = "rotate-keys", killAtCall = "crash-points", accountChange
 
-        /// A name stands for an id from then on, whoever plays.
+        /// Whether every target supports this kind of step.
+        ///
+        /// This is true only for `name`, which just sets a user's ID.
         package var isForEverybody: Bool { self == .name }
     }
 }

@@ -1,5 +1,7 @@
-/// One command as the page assigned it, taken apart without losing anything (Despia fact sheet,
-/// section 7.3).
+/// A command URL that an app's page assigned to `window.despia`, split into its parts without
+/// losing any text.
+///
+/// Source: Despia fact sheet, section 7.3.
 package struct BridgeCommand: Hashable, Codable, Sendable {
     package struct Parameter: Hashable, Codable, Sendable {
         package let raw: String
@@ -7,22 +9,27 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         package let value: String
     }
 
-    /// What the page wrote, to the letter.
+    /// The command exactly as the page wrote it.
     package let text: String
     package let scheme: String
-    /// Between `://` and the first `?`.
+    /// The part of the command between `://` and the first `?`; empty for `setvault://?key=id`.
     package let path: String
     package let parameters: [Parameter]
-    /// What a reader should know about the text: an odd escape, a parameter that stands twice.
+    /// Notes for readers about unusual syntax of the command, such as an unknown scheme or a
+    /// duplicate parameter.
     package let notes: [String]
 
-    /// Commands whose remainder is no query (section 7.3, "Special syntaxes").
+    /// Schemes of commands whose remainder is not a query string (Despia fact sheet, section 7.3,
+    /// "Special syntaxes").
     private static let special: Set<String> = [
         "sendlocalpushmsg", "statusbarcolor", "statusbartextcolor", "shareapp", "file",
         "writevalue", "writehealthkit", "widget",
     ]
 
-    /// How the native side decodes values; unproven, so it is a switch (section 5).
+    /// The way in which the native side of the app percent-decodes the values of a command.
+    ///
+    /// The real behavior has not been verified on a device, so a test can choose it (Despia fact
+    /// sheet, section 5).
     package enum Decoding: String, Hashable, Codable, Sendable { case once, raw, plusAsSpace }
 
     package init(_ text: String, decoding: Decoding = .once) {
@@ -39,7 +46,8 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         let rest = Substring(text.utf8.dropFirst(colon + Self.colon.count))
         if !Self.schemes.contains(scheme) { notes.append("unknown scheme") }
         if scheme == "sendlocalpushmsg", let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
-            // Positional, separated by `&!#`: seconds and text, title, address.
+            // This command has positional parameters separated by `&!#`: seconds and message,
+            // title, URL.
             path = String(rest[..<mark])
             var found: [Parameter] = []
             let parts = Self.split(rest[rest.utf8.index(after: mark)...])
@@ -71,7 +79,7 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         for raw in query.parts(between: "&") {
             let parts = raw.cut(at: "=")
             if parts == nil {
-                notes.append("a part without '=', perhaps a raw & in a value: '\(raw)'")
+                notes.append("a part without '=', perhaps from an unescaped & in a value: '\(raw)'")
             }
             found.append(
                 Parameter(
@@ -85,9 +93,11 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         where found.filter({ $0.name == name }).count > 1 {
             notes.append("duplicate parameter '\(name)'")
         }
-        if query.utf8.contains(UInt8(ascii: "#")) { notes.append("a raw # starts a fragment") }
+        if query.utf8.contains(UInt8(ascii: "#")) {
+            notes.append("an unescaped # starts a fragment")
+        }
         if query.contains(where: { $0 == " " || !$0.isASCII }) {
-            notes.append("characters that are no part of a URL")
+            notes.append("characters that a URL cannot contain")
         }
         parameters = found
         self.notes = notes
@@ -106,7 +116,10 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
     private static let colon = Array("://".utf8)
     private static let separator = Array("&!#".utf8)
 
-    /// Compares bytes, so that a megabyte takes no time and no letter joins a mark.
+    /// Splits the parameters of a command at each `&!#` by comparing bytes.
+    ///
+    /// Bytes are fast to compare in a command of a megabyte. A combining mark after the separator
+    /// cannot hide the separator.
     private static func split(_ text: Substring) -> [String] {
         let bytes = Array(text.utf8)
         var parts: [String] = []
@@ -118,10 +131,11 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
         return parts + [String(decoding: bytes[start...], as: UTF8.self)]
     }
 
-    /// The scheme of what is sold: paywalls, purchases, the customer's page (section 3).
+    /// The scheme of all commands about sales: paywalls, purchases, the customer center (Despia
+    /// fact sheet, section 3).
     package static let sellingScheme = "revenuecat"
 
-    /// The catalogue of section 3.
+    /// The schemes of all known commands (Despia fact sheet, section 3).
     package static let schemes: Set<String> = [
         "readvault", "setvault", "writevalue", "readvalue", "getpurchasehistory", sellingScheme,
         "restoreinapppurchases", "cancelinapppurchase", "setonesignalplayerid",

@@ -1,22 +1,24 @@
 extension Duration {
-    /// A number of days; beyond the range of `Int64` milliseconds its edge.
+    /// Returns a duration of that many days, clamped to the range of `Int64` milliseconds.
     package static func days(_ count: some BinaryInteger) -> Duration {
         .milliseconds(Int64(clamping: count).multiplyingSaturated(86_400_000))
     }
 
-    /// A number of hours; beyond the range of `Int64` milliseconds its edge.
+    /// Returns a duration of that many hours, clamped to the range of `Int64` milliseconds.
     package static func hours(_ count: some BinaryInteger) -> Duration {
         .milliseconds(Int64(clamping: count).multiplyingSaturated(3_600_000))
     }
 
-    /// Whole milliseconds, rounded towards zero; beyond the range of `Int64` its edge.
+    /// The duration in whole milliseconds, rounded toward zero and clamped to the range of `Int64`.
     package var milliseconds: Int64 {
-        // The components end the process for a length beyond Int64 seconds, which a file may hold.
+        // `Duration.components` traps for a duration beyond `Int64` seconds, which a file may
+        // contain.
         Int64(clamping: attoseconds / 1_000_000_000_000_000)
     }
 
-    /// Reads what contracts and profiles write: `200ms`, `2s`, `5m`, `1h`, `30d`, with an optional
-    /// sign; nil when the unit is missing or unknown.
+    /// Parses a duration as contracts and profiles write it: `200ms`, `2s`, `5m`, `1h`, `30d`.
+    ///
+    /// A sign may precede the number. The result is nil when the unit is missing or unknown.
     package init?(contractText text: String) {
         var rest = Substring(text)
         var sign: Int64 = 1
@@ -37,12 +39,13 @@ extension Duration {
             case "d": 86_400_000
             default: nil
             }
-        // 3000 years are enough for anybody.
+        // The limit of about 3,000 years keeps the number of milliseconds within `Int64`.
         guard let unit, count < 100_000_000_000_000 / unit else { return nil }
         self = .milliseconds(sign * count * unit)
     }
 
-    /// As contracts write it: the largest unit that divides it.
+    /// The duration in the notation of contracts, with a sign and in the largest unit that divides
+    /// it: `+5m`, `-200ms`.
     package var contractText: String {
         let total = milliseconds
         let units: [(Int64, String)] = [
@@ -54,10 +57,10 @@ extension Duration {
         return "\(total > 0 ? "+" : "")\(total / size)\(name)"
     }
 
-    /// The same without a sign, for lengths.
+    /// The duration in the notation of contracts, without a plus sign: `5m`.
     package var unsignedText: String { String(contractText.drop { $0 == "+" }) }
 
-    /// `+5m00.000`: minutes and seconds, as timelines print offsets.
+    /// The duration as an offset in a printed timeline, in minutes and seconds: `+5m00.000`.
     package var offsetText: String {
         let total = milliseconds
         let magnitude = total.magnitude

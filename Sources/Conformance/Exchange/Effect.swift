@@ -1,13 +1,16 @@
-/// Something the backend did to a provider, as the provider understood it.
+/// An effect: something that a call of the backend caused at a provider, such as a push, as the
+/// provider understood it.
 package struct Effect: Hashable, Codable, Sendable {
-    /// `onesignal.notification`: a push that the provider accepted for delivery; `onesignal.email` and
-    /// `onesignal.sms` are messages of other channels.
+    /// The kind of the effect: `onesignal.notification`, `onesignal.email` or `onesignal.sms`.
+    ///
+    /// A notification is a push that the provider accepted for delivery. Email and SMS are messages
+    /// on other channels of the provider.
     package var kind: String
-    /// The people it reaches, by the ids the backend used.
+    /// The IDs of the users that the effect reaches, as the backend sent them to the provider.
     package var recipients: [String]
-    /// What it says, without ids and keys that differ on every call.
+    /// The content of the message, without the IDs and keys that differ on every call.
     package var content: JSONValue
-    /// The key under which the provider would suppress a second copy.
+    /// The idempotency key by which the provider would drop a duplicate of the request.
     package var idempotencyKey: String?
 
     package init(

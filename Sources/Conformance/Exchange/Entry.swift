@@ -1,16 +1,18 @@
-/// What stands in a journal: exchanges, and four things that are none.
+/// Conversions between exchanges and the kinds of journal entries: real exchanges, and four kinds
+/// of events that Assay records itself.
 ///
-/// These four are written as exchanges of Assay's own, so that one order holds everything and runs
-/// that were saved can be read; how they are spelt is known here alone.
+/// The journal stores these events as exchanges made by Assay, so that one order covers all entries
+/// and saved runs stay readable. Only this file knows how an event is encoded.
 extension Exchange {
     package enum Entry: Hashable, Sendable {
-        /// Somebody asked somebody.
+        /// A request from one party to another, such as a webhook.
         case exchange
-        /// A person used the app on that phone, the system ended it, or its page told something.
+        /// A user action in the app on that phone, or an event of the app: the system ended the
+        /// app, or its page loaded or failed.
         case gesture(Gesture, on: PhoneRef)
-        /// What the page on that phone showed.
+        /// The content that the app's page on that phone showed.
         case screen(JSONValue?, on: PhoneRef)
-        /// What a look at a user's state, or at a phone, showed.
+        /// The state of a user or of a phone, returned by the probe of that name.
         case sighting(probe: String, of: String)
         /// The backend was stopped and started again.
         case restart(String)
@@ -33,15 +35,16 @@ extension Exchange {
         }
     }
 
-    /// What a contract calls its phone when it has but one.
+    /// The name of the phone in contracts that have only one phone.
     private static let onlyPhone = PhoneRef("phone")
 
-    /// The answer's body as JSON.
+    /// The body of the exchange's response as JSON; nil without a response or when the body is not
+    /// JSON.
     package var answeredJSON: JSONValue? {
         response.flatMap { try? JSONValue(parsing: $0.body) }
     }
 
-    /// A person's act on a phone.
+    /// Makes the journal entry for a user action or a page event on a phone.
     package static func gesture(
         _ gesture: Gesture,
         on phone: String,
@@ -67,7 +70,9 @@ extension Exchange {
         )
     }
 
-    /// What the page on a phone shows, by the names of `AppExpectation.Screen.Element`.
+    /// Makes the journal entry for the content that the app's page on a phone shows.
+    ///
+    /// The member names of `shown` are the raw values of `AppExpectation.Screen.Element`.
     package static func screen(
         _ shown: JSONValue,
         on phone: String,
@@ -77,7 +82,8 @@ extension Exchange {
         look(at: .app, .screen, "/screen", shown, on: phone, namespace: namespace, at: now)
     }
 
-    /// What a phone holds, as the fake shows a device.
+    /// Makes the journal entry for the stored state of a phone, in the format of the `/device`
+    /// response of the fake Despia runtime.
     package static func sighting(
         of phone: String,
         _ shown: JSONValue,
@@ -96,7 +102,7 @@ extension Exchange {
         )
     }
 
-    /// What Assay itself saw of a phone.
+    /// Makes the journal entry for an observation that Assay made directly on a phone.
     private static func look(
         at party: Party,
         _ purpose: Purpose,
@@ -118,7 +124,8 @@ extension Exchange {
         )
     }
 
-    /// A look at a user's state by a command of the profile's, before it has run.
+    /// Makes the entry of a probe that runs one of the profile's commands, before the command has
+    /// run.
     package static func sighting(
         of user: String,
         probe name: String,
@@ -136,7 +143,7 @@ extension Exchange {
         )
     }
 
-    /// A stop of the backend and its new start, before either.
+    /// Makes the entry of a backend restart, before the backend is stopped.
     package static func restart(
         _ signal: Restart.Signal,
         namespace: String,
@@ -152,15 +159,16 @@ extension Exchange {
         )
     }
 
-    /// A text that a page gave the native side, as the bridge takes it.
+    /// Makes the journal entry for a command that an app's page sends over the bridge to the native
+    /// side.
     ///
     /// - Parameters:
-    ///   - text: What the page assigned, to the letter.
-    ///   - phone: The phone, and which load of its page it was.
-    ///   - page: Milliseconds on the page's own clock.
-    ///   - namespace: The run.
-    ///   - now: Virtual time.
-    /// - Returns: The command before it is answered.
+    ///   - text: The command exactly as the page assigned it.
+    ///   - phone: The phone, and the number of the page load that sent the command.
+    ///   - page: The time on the page's clock, in milliseconds.
+    ///   - namespace: The namespace of the run.
+    ///   - now: The virtual time at which the command was sent.
+    /// - Returns: The entry, in which the command has no response yet.
     package static func command(
         _ text: String,
         from phone: PhoneRef,

@@ -1,13 +1,14 @@
-/// The journal's entries in blocks of one size: none is moved when there are more, and the room of a
-/// block that was forgotten is used again.
+/// The journal's entries, stored in blocks of equal size.
+///
+/// Appending never moves existing entries, and the memory of a dropped block is reused.
 struct EntryBlocks: RandomAccessCollection, MutableCollection, Sendable {
     static let size = 1024
 
-    /// Every one but the last is full.
+    /// The blocks of entries; every block except the last is full.
     private var blocks: [[PackedExchange]] = []
-    /// So many places at the beginning of the first block are forgotten.
+    /// The number of entries at the beginning of the first block that have been dropped.
     private var goneCount = 0
-    /// An empty block with room.
+    /// An empty block whose memory can be reused for the next block; nil when there is none.
     private var spare: [PackedExchange]?
     private(set) var count = 0
 
@@ -36,7 +37,7 @@ struct EntryBlocks: RandomAccessCollection, MutableCollection, Sendable {
         count += 1
     }
 
-    /// Forgets the first entry.
+    /// Drops the oldest entry of the journal.
     mutating func forgetFirst() {
         blocks[0][goneCount] = PackedExchange.empty
         goneCount += 1

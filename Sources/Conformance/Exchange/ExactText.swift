@@ -1,8 +1,8 @@
-/// A text as it came over the wire: the same as another when every code point is the same.
+/// A string that equals another string only when all their code points are the same.
 ///
-/// Swift's own `==` takes two spellings of one letter, `é` and `e` with a mark, for one text. On the
-/// wire they are two: keys of JSON are compared code point by code point (RFC 8259, section 8.3), and
-/// so are ids and signed bodies.
+/// Swift's `==` for strings treats two spellings of one letter as equal: `é`, and `e` with a
+/// combining mark. On the wire the two spellings differ: JSON keys are compared code point by code
+/// point (RFC 8259, section 8.3), and so are IDs and signed bodies.
 package struct ExactText: Hashable, Sendable {
     package let text: String
 
@@ -15,13 +15,14 @@ package struct ExactText: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) {
         var copy = text
         copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // An end, so that "a", "b" is another hash than "ab".
+        // A terminating byte, so that the strings "a" and "b" in sequence hash differently from
+        // "ab".
         hasher.combine(UInt8(0xff))
     }
 }
 
 extension String {
-    /// Whether both are the same code points.
+    /// Whether this string and the other consist of the same code points.
     package func isExactly(_ other: String) -> Bool {
         let (mine, theirs) = (utf8, other.utf8)
         guard mine.count == theirs.count else { return false }
@@ -33,17 +34,17 @@ extension String {
         return (isSame ?? nil) ?? mine.elementsEqual(theirs)
     }
 
-    /// Whether it stands before the other in the order of code points.
+    /// Whether this string sorts before the other in the order of code points.
     func isExactlyBefore(_ other: String) -> Bool {
         utf8.lexicographicallyPrecedes(other.utf8)
     }
 }
 
 extension StringProtocol where UTF8View.SubSequence == Substring.UTF8View {
-    /// What stands between signs of ASCII, the empty parts too.
+    /// Splits the string at every occurrence of an ASCII separator and keeps empty parts.
     ///
-    /// `split` of the library looks for whole letters: a sign that is followed by a combining mark,
-    /// or a line feed that follows a carriage return, would be none.
+    /// The standard library's `split` compares whole characters. It would miss a separator that is
+    /// followed by a combining mark, and a line feed that follows a carriage return.
     package func parts(between sign: Unicode.Scalar, splitsMax: Int = .max) -> [String] {
         utf8.split(
             separator: UInt8(ascii: sign),
@@ -52,13 +53,15 @@ extension StringProtocol where UTF8View.SubSequence == Substring.UTF8View {
         ).map { String(Substring($0)) }
     }
 
-    /// What stands before the first such sign and behind it; nil without one.
+    /// Returns the strings before and after the first occurrence of the separator; nil when the
+    /// string does not contain it.
     package func cut(at sign: Unicode.Scalar) -> (before: String, after: String)? {
         let parts = parts(between: sign, splitsMax: 1)
         return parts.count == 2 ? (parts[0], parts[1]) : nil
     }
 
-    /// Its lines, without the line feed and the carriage return at their ends.
+    /// The lines of the string, without the line feed and the carriage return at the end of each
+    /// line.
     package var exactLines: [String] {
         parts(between: "\n").map { line in
             line.utf8.last == 13 ? String(Substring(line.utf8.dropLast())) : line
@@ -67,7 +70,9 @@ extension StringProtocol where UTF8View.SubSequence == Substring.UTF8View {
 }
 
 extension [UInt8] {
-    /// Where bytes first stand in these, from a place on; nil when they do not, or are none.
+    /// Returns the index of the first occurrence of the bytes `needle` at or after `start`.
+    ///
+    /// The result is nil when `needle` does not occur or is empty.
     package func place(of needle: [UInt8], from start: Int = 0) -> Int? {
         guard let first = needle.first, count - start >= needle.count else { return nil }
         return withUnsafeBufferPointer { bytes in
@@ -84,6 +89,6 @@ extension [UInt8] {
         }
     }
 
-    /// Whether the text stands in these bytes, as bytes.
+    /// Whether this array contains the UTF-8 bytes of the string.
     package func holds(_ text: String) -> Bool { place(of: Array(text.utf8)) != nil }
 }

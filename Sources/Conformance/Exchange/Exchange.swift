@@ -1,6 +1,7 @@
-/// One request with its answer or its failure: who spoke to whom, when, and what it did.
+/// One request and its response or failure, with the two parties, the times, and the effects at the
+/// called provider.
 package struct Exchange: Hashable, Codable, Sendable {
-    /// Who takes part in a run.
+    /// A participant of a run, which sends or receives requests.
     package enum Party: UInt8, Hashable, Codable, Sendable, CaseIterable, CustomStringConvertible {
         case backend, app, assay, revenueCat, oneSignal, firebase, purchasely, despia
 
@@ -17,7 +18,7 @@ package struct Exchange: Hashable, Codable, Sendable {
             }
         }
 
-        /// The party of that name; nil when there is none.
+        /// Finds the party of that name, such as `onesignal`; nil when there is none.
         package init?(named name: String) {
             guard let found = Self.allCases.first(where: { $0.description == name }) else {
                 return nil
@@ -25,7 +26,9 @@ package struct Exchange: Hashable, Codable, Sendable {
             self = found
         }
 
-        /// Reads the number that is written, and the name that older runs wrote in some places.
+        /// Decodes the party's number or its name.
+        ///
+        /// Older saved runs contain names in some places.
         package init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
             let found =
@@ -37,73 +40,81 @@ package struct Exchange: Hashable, Codable, Sendable {
             guard let found else {
                 throw DecodingError.dataCorruptedError(
                     in: container,
-                    debugDescription: "no party of that name or number"
+                    debugDescription: "no party has that name or number"
                 )
             }
             self = found
         }
     }
 
-    /// Why the exchange took place.
+    /// The reason why a request was sent or an event was recorded.
     package enum Purpose: Hashable, Codable, Sendable {
-        /// One attempt to hand the named event to the backend; attempts count from 1.
+        /// One attempt to send a contract's delivery of that name to the backend; attempts count
+        /// from 1.
         case delivery(name: String, attempt: Int)
         case registration(user: String)
-        /// The app's call of that name to a route of the backend's own.
+        /// A call of the app to one of the backend's own routes, by the call's name in the
+        /// contract.
         case appCall(String)
-        /// A read-only look at the named user's state.
+        /// A probe: a read-only request for the state of the user.
         case probe(name: String, user: String)
-        /// A call that the backend made on its own account.
+        /// A call that the backend made to a provider.
         case call
-        /// A harmless delivery whose effect is known, to see that earlier work is done.
+        /// A sentinel: a harmless event with a known effect, which shows that the backend has
+        /// processed everything before it.
         case sentinel
-        /// The backend was stopped and started again; the text says how.
+        /// The backend was stopped and started again; the string describes the way, such as a kill.
         case restart(String)
-        /// A person used the app, the system ended it, or its page told of an error.
+        /// A user action in the app, or an event of the app: the system ended the app, or its page
+        /// loaded or failed.
         case gesture(String)
-        /// A look at what the app shows.
+        /// An observation of the content that the app shows.
         case screen
     }
 
     package enum Outcome: Hashable, Codable, Sendable {
         case pending
         case answered(HTTPMessage.Response)
-        /// The answer arrived at the wire but, by plan, never reached the sender.
+        /// A planned fault: the response was sent but never reached the caller.
         case answerLost(HTTPMessage.Response?)
-        /// The request was cut, by plan, before all of it had been sent.
+        /// A planned fault: the connection was closed before the whole request had been sent.
         case requestCut
-        /// No complete answer: refused, reset, timed out. The text is for people.
+        /// The request got no complete response; the string describes the failure for readers.
         case failed(Failure, String)
     }
 
     package enum Failure: UInt8, Hashable, Codable, Sendable {
         case refused, closed, timedOut, malformed
-        /// Assay itself lacked a descriptor, memory or a port; the text names it.
+        /// Assay itself lacked a file descriptor, memory or a port; the description of the outcome
+        /// names the missing resource.
         case shortage
     }
 
-    /// Position in the journal's total order; invocations are numbered before the act.
+    /// The position of the exchange in the journal's total order; a request is numbered before it
+    /// is sent.
     package var sequence: Int
     package var from: Party
     package var to: Party
-    /// The run that this exchange belongs to; empty when nothing in it named one.
+    /// The namespace of the fakes, one for each run, that the exchange belongs to; empty when its
+    /// content names no run.
     package var namespace: String
     package var purpose: Purpose
-    /// Virtual time of the invocation.
+    /// The virtual time (on the fakes' clock) at which the request was sent.
     package var at: Instant
-    /// Real time, in microseconds since the journal began.
+    /// The real time at which the request was sent, in microseconds since the journal began.
     package var invoked: Int64
     package var completed: Int64?
     package var request: HTTPMessage.Request
-    /// The phone that it is about; nil when no phone takes part.
+    /// The phone that the exchange concerns; nil when no phone takes part.
     package var phone: PhoneRef?
     package var outcome: Outcome
-    /// What the called provider did because of it.
+    /// The effects that the request caused at the called provider.
     package var effects: [Effect]
-    /// What the called provider was asked for, in no provider's own words; nil when it was asked
-    /// for nothing that a rule looks at.
+    /// The request in terms that all providers share, such as the kind of effect; nil when no rule
+    /// judges such a request.
     package var call: ProviderCall?
-    /// What a recorded delivery carried to prove its sender; nil when nobody looked.
+    /// The proof of the sender (an Authorization header or a signature) in a recorded delivery; nil
+    /// when it was not checked.
     package var proof: SenderProof?
 
     package init(
@@ -134,17 +145,17 @@ package struct Exchange: Hashable, Codable, Sendable {
         self.effects = effects
     }
 
-    /// Checks a real time that comes from a file.
+    /// Checks the range of a real time that comes from a file.
     ///
     /// - Parameter microseconds: The time since the journal began.
-    /// - Returns: The time; nil when it is more than 10,000 years away, as an imported file may span
-    ///   the years 1970 to 9999. The difference of two times cannot overflow then.
+    /// - Returns: The time; nil when it is more than 10,000 years away. An imported file may span
+    ///   the years 1970 to 9999. The limit keeps the difference of two times from overflowing.
     package static func time(_ microseconds: Int64) -> Int64? {
         let max: Int64 = 10_000 * 366 * 86_400 * 1_000_000
         return (-max...max).contains(microseconds) ? microseconds : nil
     }
 
-    /// The complete answer, when one reached the sender.
+    /// The complete response of the exchange; nil when none reached the caller.
     package var response: HTTPMessage.Response? {
         if case .answered(let response) = outcome { response } else { nil }
     }
@@ -156,7 +167,9 @@ extension Exchange {
         case effects
     }
 
-    /// Reads runs of before too, in which a header of the request named the phone.
+    /// Decodes an exchange of a saved run.
+    ///
+    /// In older saved runs, a header of the request names the phone.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         sequence = try container.decode(Int.self, forKey: .sequence)
@@ -185,7 +198,7 @@ extension Exchange {
 }
 
 extension Exchange {
-    /// The exchange with bodies cut to what a person reads.
+    /// A copy of the exchange for display, with both bodies cut to 4,096 bytes.
     package var shortened: Exchange {
         let max = 4096
         var copy = self
@@ -208,7 +221,7 @@ extension Exchange.Party: CodingKeyRepresentable {
         init?(intValue: Int) { nil }
     }
 
-    /// Tables by party are written with names.
+    /// The name of the party, which becomes the key when a dictionary keyed by party is encoded.
     package var codingKey: any CodingKey { Key(stringValue: description) }
 
     package init?(codingKey: some CodingKey) { self.init(named: codingKey.stringValue) }

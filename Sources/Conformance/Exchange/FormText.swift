@@ -1,4 +1,4 @@
-/// `a=1&b=2`, percent-encoded, as queries and forms are written.
+/// Functions for the percent-encoded format of URL queries and HTML forms: `a=1&b=2`.
 package enum FormText {
     package static func pairs(_ text: some StringProtocol) -> [(name: String, value: String)] {
         String(text).parts(between: "&").filter { !$0.isEmpty }.map { pair in
@@ -7,16 +7,17 @@ package enum FormText {
         }
     }
 
-    /// Bytes that are no UTF-8 are replaced.
+    /// Percent-decodes a string; bytes that are not valid UTF-8 are replaced.
     package static func decoded(_ text: some StringProtocol, plusIsBlank: Bool = true) -> String {
-        // Most texts are their own.
+        // Most strings contain nothing to decode.
         guard text.utf8.contains(where: { $0 == 0x25 || plusIsBlank && $0 == 0x2b }) else {
             return String(text)
         }
         return String(decoding: bytes(text, plusIsBlank: plusIsBlank), as: UTF8.self)
     }
 
-    /// Percent signs that introduce no two hex digits stand for themselves.
+    /// Percent-decodes a string to bytes; a percent sign that is not followed by two hex digits is
+    /// kept.
     package static func bytes(_ text: some StringProtocol, plusIsBlank: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -35,7 +36,7 @@ package enum FormText {
 }
 
 extension String {
-    /// The text with every byte outside RFC 3986's unreserved set percent-encoded.
+    /// The string with every byte outside RFC 3986's unreserved set percent-encoded.
     package var percentEncoded: String {
         var output = ""
         for byte in utf8 {

@@ -1,26 +1,27 @@
-/// What a person did with an app, or what befell its page.
+/// A user action in an app, or an event of the app's page, as the journal records it.
 package struct Gesture: Hashable, Sendable {
-    /// What stands behind a name that no act of a person has.
+    /// The kind of a journal entry for a phone: a user action, or one of the page events.
     package enum Kind: String, Hashable, Sendable {
-        /// `upgrade`, `kill`, `wait`: an act by the contract's name for it.
+        /// A user action; its name is the one in the contract, such as `upgrade`, `kill` or `wait`.
         case act
-        /// The page told of an error of its own.
+        /// The page reported an error.
         case pageError = "page-error"
-        /// The first script of a document could run.
+        /// A document of the page was about to run its first script.
         case pageStarted = "page-started"
-        /// The scripts of a document have run, as far as they were part of it.
+        /// All scripts of a document of the page have run.
         case pageLoaded = "page-loaded"
         /// The native side called a function of the page.
         case called
-        /// The page called something that is no route of the profile.
+        /// The page sent a request that matches no route of the profile.
         case strayCall = "stray-call"
     }
 
     package var name: String
-    /// The selector of an element that was to be tapped and was not there, or the function that was
-    /// to be called and was not.
+    /// The selector of an element to tap, or the name of a function to call, that the page does not
+    /// have; otherwise nil.
     package var missing: String?
-    /// What the page told of an error of its own, what was called, or where the page called.
+    /// A detail of a page event: the error message, the name of the called function, or the method
+    /// and target of the request.
     package var text: String?
 
     package init(_ name: String, missing: String? = nil, text: String? = nil) {
@@ -39,16 +40,20 @@ package struct Gesture: Hashable, Sendable {
 
     package static let pageLoaded = Gesture(.pageLoaded)
 
+    /// Makes the page event for a call from the native side to a function of the page.
+    ///
     /// - Parameters:
-    ///   - function: Its name on the window.
-    ///   - exists: Whether the page has it.
-    /// - Returns: What stands in the journal.
+    ///   - function: The function's name on the window.
+    ///   - exists: Whether the page has the function.
+    /// - Returns: The page event to record.
     package static func called(_ function: String, exists: Bool) -> Gesture {
         Gesture(.called, missing: exists ? nil : function, text: function)
     }
 
-    /// - Parameter request: Method and target.
-    /// - Returns: What stands in the journal.
+    /// Makes the page event for a request of the page that matches no route of the profile.
+    ///
+    /// - Parameter request: The request's method and target.
+    /// - Returns: The page event to record.
     package static func strayCall(_ request: String) -> Gesture {
         Gesture(.strayCall, text: request)
     }

@@ -1,4 +1,4 @@
-/// HTTP requests and answers as values; nothing here knows a socket.
+/// HTTP requests and responses as values, independent of any networking library.
 package enum HTTPMessage {
     package struct Field: Hashable, Codable, Sendable {
         package let name: String
@@ -12,11 +12,11 @@ package enum HTTPMessage {
 
     package struct Request: Hashable, Sendable {
         package var method: String
-        /// Path and query as they stand on the request line.
+        /// The path and query of the request, exactly as on the request line.
         package var target: String
         package var fields: [Field]
         package var body: [UInt8]
-        /// The body as JSON, when whoever received it has read it already.
+        /// The body as JSON, when the receiver has already parsed it; otherwise nil.
         package var parsedBody: JSONValue?
 
         package init(
@@ -31,14 +31,17 @@ package enum HTTPMessage {
             self.body = body
         }
 
-        /// The target without its query.
+        /// The path of the request: its target without the query.
         package var path: String {
             target.cut(at: "?")?.before ?? target
         }
 
         package subscript(field name: String) -> String? { fields.value(of: name) }
 
-        /// Path and query of a URL; what is a path already stays (RFC 9112, section 3.2).
+        /// Returns the path and query of a URL, as on the request line; a string that is already a
+        /// path is returned unchanged.
+        ///
+        /// Source: RFC 9112, section 3.2.
         package static func target(of url: String) -> String {
             guard !url.hasPrefix("/"), let scheme = url.firstRange(of: "://") else { return url }
             let rest = url[scheme.upperBound...]
@@ -59,7 +62,7 @@ package enum HTTPMessage {
             self.body = body
         }
 
-        /// An answer with a JSON body and its content type.
+        /// Creates a response with a JSON body and the matching content type.
         package init(_ status: Int, json: JSONValue, fields: [Field] = []) {
             self.init(
                 status,
@@ -73,14 +76,16 @@ package enum HTTPMessage {
 }
 
 extension [HTTPMessage.Field] {
-    /// The value of the first field of that name, in any case of its letters, which are ASCII.
+    /// Returns the value of the first header field with that name; upper- and lower-case ASCII
+    /// letters are equal.
     package func value(of name: String) -> String? {
         first { $0.name.isSameToken(as: name) }?.value
     }
 }
 
 extension String {
-    /// Whether both are one name of a header, whatever the case of their letters.
+    /// Whether this string and the other are the same header name, ignoring the case of ASCII
+    /// letters.
     fileprivate func isSameToken(as other: String) -> Bool {
         func lower(_ byte: UInt8) -> UInt8 {
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
@@ -90,7 +95,8 @@ extension String {
     }
 }
 
-/// Bodies are written as text where they are UTF-8, and byte by byte where they are not.
+/// The body of a message in a saved run: a string when it is valid UTF-8, otherwise an array of
+/// bytes.
 private struct BodyText: Codable {
     let bytes: [UInt8]
 

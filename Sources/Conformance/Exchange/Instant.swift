@@ -1,6 +1,7 @@
-/// A point in time, in milliseconds since 1970 UTC, as the providers count.
+/// A point in time, in milliseconds since 1970 UTC, which is the unit of the providers' dates.
 ///
-/// What lies beyond the range of `Int64` ends at its edge: others write any number into a date.
+/// Arithmetic beyond the range of `Int64` saturates, because a file or a provider's event may
+/// contain any number as a date.
 package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
     package var milliseconds: Int64
 
@@ -21,13 +22,15 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0)
     }
 
-    /// The instants that a caller, an import or a saved state may give: 2000-01-01 to 2100-01-01.
+    /// The range of instants that are accepted from callers, imported files and saved states:
+    /// 2000-01-01 to 2100-01-01.
     ///
-    /// A date outside of it is a mistake of units, seconds or microseconds for milliseconds.
+    /// A date outside this range usually has the wrong unit: seconds or microseconds instead of
+    /// milliseconds.
     package static let given =
         Instant(milliseconds: 946_684_800_000)...Instant(milliseconds: 4_102_444_800_000)
 
-    /// The same range as errors print it.
+    /// The text of the accepted range `given`, as error messages print it.
     package static let givenText = "2000-01-01 to 2100-01-01"
 
     package static func < (left: Instant, right: Instant) -> Bool {
@@ -46,8 +49,9 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         .milliseconds(left.milliseconds.subtractingSaturated(right.milliseconds))
     }
 
-    /// ISO 8601 in UTC without a fraction, `2019-07-26T17:40:10Z`, as RevenueCat's REST v1 writes
-    /// dates (fact sheet, section 4.1).
+    /// The instant as ISO 8601 in UTC without a fraction, such as `2019-07-26T17:40:10Z`.
+    ///
+    /// RevenueCat's REST API v1 writes dates in this way (RevenueCat fact sheet, section 4.1).
     package var description: String {
         let (date, time) = (civil, seconds - daysSinceEpoch * 86_400)
         func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
@@ -57,17 +61,18 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
             + "T\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60))Z"
     }
 
-    /// The same with three digits of a second, `2026-01-02T03:04:05.678Z`.
+    /// The instant as ISO 8601 in UTC with milliseconds, such as `2026-01-02T03:04:05.678Z`.
     package var preciseText: String {
         let fraction = String(1000 + (milliseconds % 1000 + 1000) % 1000).dropFirst()
         return description.dropLast() + "." + fraction + "Z"
     }
 
-    /// As HTTP dates an answer, `Fri, 26 Jul 2019 17:40:10 GMT` (RFC 9110, section 5.6.7).
+    /// The instant in the format of HTTP's `Date` header, such as `Fri, 26 Jul 2019 17:40:10 GMT`
+    /// (RFC 9110, section 5.6.7).
     package var httpText: String {
         let (date, time) = (civil, seconds - daysSinceEpoch * 86_400)
         func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        // The first day of all was a Thursday.
+        // Day 0, 1970-01-01, was a Thursday.
         let weekday = Int((daysSinceEpoch % 7 + 7) % 7)
         let names = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
         let months = [
@@ -82,10 +87,11 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
     }
 
-    /// The year in UTC.
+    /// The year of the instant in UTC.
     package var year: Int { Int(civil.year) }
 
-    /// Year, month and day from a day count, by the usual arithmetic on 400-year eras.
+    /// The year, month and day in UTC, computed from the number of days with the calendar's
+    /// 400-year cycles.
     private var civil: (year: Int64, month: Int64, day: Int64) {
         let shifted = daysSinceEpoch + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -100,8 +106,11 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         )
     }
 
-    /// Reads a date and time with a zone: `2026-09-24T12:00:00Z`, `…12:00:00.123+02:00`; a blank
-    /// instead of `T` and a missing zone (then UTC) are accepted, since databases print both.
+    /// Parses a date and time in ISO 8601 with a time zone: `2026-09-24T12:00:00Z`,
+    /// `…12:00:00.123+02:00`.
+    ///
+    /// A space instead of `T` and a missing time zone, which means UTC, are accepted, because
+    /// databases print such dates.
     package init?(iso8601 text: String) {
         let bytes = Array(text.utf8)
         func number(_ range: Range<Int>) -> Int64? {

@@ -1,7 +1,9 @@
-/// Any codable value as JSON and back, without Foundation: how state is saved and read again.
+/// Conversion of any codable value to JSON and back, without Foundation, for saving and loading
+/// state.
 ///
-/// Members are sorted by name and sets by their elements, so equal values give equal bytes; a
-/// `JSONValue` inside keeps its own order and number spelling.
+/// Object members are sorted by name and set elements by their encoding, so that equal values
+/// produce equal bytes. A `JSONValue` inside the value keeps its order of members and its spelling
+/// of numbers.
 extension JSONValue {
     package init(encoding value: some Encodable) throws {
         let slot = EncodingSlot()
@@ -9,7 +11,9 @@ extension JSONValue {
         self = slot.value
     }
 
-    /// - Throws: `DecodingError` with the path of the member that does not fit.
+    /// Decodes a value from this JSON.
+    ///
+    /// - Throws: `DecodingError` with the path of the member that does not match the type.
     package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
         try SlotDecoder(value: self, codingPath: []).decode(type)
     }
@@ -44,7 +48,8 @@ extension JSONObject: Codable {
 }
 
 private enum JSONCodingError: Error {
-    /// JSON values are coded by `JSONValue.init(encoding:)` and `decoded(as:)` only.
+    /// A `JSONValue` was used with another encoder or decoder than `JSONValue.init(encoding:)` and
+    /// `decoded(as:)`.
     case foreignCoder
 }
 
@@ -65,7 +70,7 @@ private struct PathKey: CodingKey {
 
 // MARK: Encoding
 
-/// Collections of which two equal ones may be walked in two orders.
+/// Collections whose iteration order can differ between two equal values.
 private protocol Unordered {
     static var slotsPerElement: Int { get }
 }
@@ -74,12 +79,16 @@ extension Set: Unordered {
     fileprivate static var slotsPerElement: Int { 1 }
 }
 
-/// Where keys are no texts, each key is written before its value.
+/// A dictionary whose keys are not strings is encoded as an array of alternating keys and values,
+/// so that each entry has two slots.
 extension Dictionary: Unordered {
     fileprivate static var slotsPerElement: Int { 2 }
 }
 
-/// A place that an encoder fills; containers are places too, so they can be filled in any order.
+/// A JSON value that an encoder fills in later.
+///
+/// The members of objects and the elements of arrays are slots too, so that they can be filled in
+/// any order.
 private final class EncodingSlot {
     enum Kind {
         case value(JSONValue)
@@ -109,7 +118,7 @@ private final class EncodingSlot {
         case let flag as Bool: kind = .value(.bool(flag))
         case let number as Double: kind = .value(.number(JSONNumber(number)))
         case let number as any FixedWidthInteger & Encodable:
-            // Numbers beyond Int64 do not occur in saved state but must not be cut.
+            // Numbers beyond `Int64` do not occur in saved state, but they must not be truncated.
             kind = .value(Int64(exactly: number).map(JSONValue.integer) ?? .string("\(number)"))
         default:
             try value.encode(to: SlotEncoder(slot: self))
@@ -119,7 +128,9 @@ private final class EncodingSlot {
         }
     }
 
-    /// Elements that come in another order on every run, by the text of what they begin with.
+    /// Sorts the elements of a set or dictionary, whose order differs from run to run.
+    ///
+    /// Each element consists of `count` slots and is sorted by the JSON text of the first slot.
     private static func sorted(_ slots: [EncodingSlot], by count: Int) -> [EncodingSlot] {
         stride(from: 0, to: slots.count, by: count)
             .map { (key: slots[$0].value.text, slots: slots[$0..<min($0 + count, slots.count)]) }

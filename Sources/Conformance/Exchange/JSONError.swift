@@ -1,4 +1,4 @@
-/// Why bytes are not JSON, at the byte where it shows.
+/// The reason why bytes are not valid JSON, with the position of the error.
 package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Problem: Hashable, Sendable {
         case unexpectedEnd
@@ -14,9 +14,9 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package let problem: Problem
-    /// Zero-based, counted in bytes.
+    /// The position of the error as a zero-based offset in bytes.
     package let offset: Int
-    /// One-based; a column counts bytes.
+    /// The line of the error, counted from 1; the column counts bytes from 1.
     package let line: Int
     package let column: Int
 
@@ -28,11 +28,11 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         switch problem {
         case .unexpectedEnd: "the text ends inside a value"
         case .unexpectedByte(let byte, let expected):
-            "found \(Self.name(byte)) where \(expected) belongs"
+            "found \(Self.name(byte)) where \(expected) is expected"
         case .invalidUTF8: "these bytes are not UTF-8"
         case .invalidNumber: "this is not a JSON number"
         case .invalidEscape: "this escape does not exist in JSON"
-        case .unpairedSurrogate: "half of a surrogate pair names no character"
+        case .unpairedSurrogate: "half of a surrogate pair is not a character"
         case .controlCharacter(let byte):
             "the control character \(Self.name(byte)) must be escaped in a string"
         case .duplicateKey(let key): "the key '\(key)' appears twice in one object"

@@ -1,12 +1,13 @@
-/// A JSON number exactly as it was written.
+/// A JSON number that keeps the spelling that it has in the document.
 ///
-/// `0`, `0.0` and `0.00` are equal and remain three spellings, because providers send all of them
-/// (RevenueCat fact sheet, section 2.5) and a body that is signed must not be respelled.
+/// The numbers `0`, `0.0` and `0.00` are equal but keep their three spellings. Providers send all
+/// of these spellings (RevenueCat fact sheet, section 2.5), and the bytes of a signed body must not
+/// change.
 package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
-    /// The literal, valid by RFC 8259.
+    /// The spelling of the number, which is valid by RFC 8259.
     package let description: String
 
-    /// Takes a literal that the parser has already checked.
+    /// Creates a number from a literal that the parser has validated.
     init(checked literal: String) {
         description = literal
     }
@@ -15,7 +16,8 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
         description = String(integer)
     }
 
-    /// Writes a finite value; JSON has no spelling for the others, so they become `0`.
+    /// Creates a number from a floating-point value; infinities and NaN become `0`, because JSON
+    /// cannot express them.
     package init(_ value: Double) {
         guard value.isFinite else {
             description = "0"
@@ -25,7 +27,8 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
             value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : "\(value)"
     }
 
-    /// The value as a 64-bit integer, when it is one exactly; `1.0` and `1e3` count.
+    /// The number as a 64-bit integer, or nil when it is not a whole number in that range; `1.0`
+    /// and `1e3` are whole numbers.
     package var int64: Int64? {
         if let plain = Int64(description) { return plain }
         let parts = decimal
@@ -45,7 +48,8 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
         hasher.combine(decimal)
     }
 
-    /// Sign, significant digits without zeros at either end, and the power of ten behind them.
+    /// The value of a number, independent of its spelling: the sign, the significant digits without
+    /// zeros at either end, and the exponent of ten.
     private struct Decimal: Hashable {
         var isNegative = false
         var digits = ""
@@ -71,7 +75,7 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
             }
         }
         if exponentText.hasPrefix("+") { exponentText.removeFirst() }
-        // An exponent beyond Int is kept as text, so that two such numbers compare by spelling.
+        // Numbers with an exponent beyond the range of `Int` are compared by their spelling.
         guard let written = exponentText.isEmpty ? 0 : Int(exponentText),
             !exponent.addingReportingOverflow(written).overflow
         else {

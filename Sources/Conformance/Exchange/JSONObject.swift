@@ -1,6 +1,7 @@
-/// The members of an object in the order they were written; equality ignores that order.
+/// A JSON object that keeps its members in the order in which the document contains them.
 ///
-/// Keys are the same when their code points are the same (RFC 8259, section 8.3).
+/// Two objects with the same members in different orders are equal. Two keys are equal when their
+/// code points are equal (RFC 8259, section 8.3).
 package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package struct Member: Hashable, Sendable {
         package var key: String
@@ -33,7 +34,7 @@ package struct JSONObject: Hashable, Sendable, ExpressibleByDictionaryLiteral {
 
     package var keys: [String] { members.map(\.key) }
 
-    /// The value of the last member of that name; assigning nil removes the member.
+    /// The value of the last member with that key; assigning nil removes the member.
     package subscript(key: String) -> JSONValue? {
         get { members.last { $0.key.isExactly(key) }?.value }
         set {

@@ -1,5 +1,6 @@
 extension JSONValue {
-    /// What a parser lets pass beyond RFC 8259, and how deep it goes.
+    /// The options of the JSON parser: the maximum nesting depth, and whether duplicate keys are
+    /// accepted.
     package struct ParseOptions: Hashable, Sendable {
         package enum DuplicateKeys: Hashable, Sendable { case reject, keep }
 
@@ -39,9 +40,12 @@ extension JSONValue {
     }
 }
 
-/// A recursive descent over bytes; depth is bounded, so hostile input cannot exhaust the stack.
+/// A recursive-descent parser for JSON in UTF-8 bytes.
+///
+/// The nesting depth is limited, so that hostile input cannot exhaust the stack.
 private struct JSONParser {
-    /// Members of an object up to which keys are compared one by one.
+    /// The maximum number of members of an object whose keys are compared one by one instead of
+    /// through a set.
     private static let keysComparedMax = 16
 
     let bytes: UnsafeBufferPointer<UInt8>
@@ -100,7 +104,9 @@ private struct JSONParser {
         }
     }
 
-    /// Whether an object has had a member of that name; most have so few that comparing is quickest.
+    /// Whether the object that is being parsed already has a member with that key.
+    ///
+    /// Most objects have few members, for which comparing the keys one by one is fastest.
     private func isRepeated(
         _ key: String,
         _ members: [JSONObject.Member],
@@ -170,7 +176,7 @@ private struct JSONParser {
     private mutating func parseString() throws(JSONError) -> String {
         let start = index
         index += 1
-        // Most texts hold no escape and are taken as they stand.
+        // Most strings contain no escape and are copied as they are.
         var all: UInt8 = 0
         while index < bytes.count, bytes[index] >= 0x20, bytes[index] != UInt8(ascii: "\\") {
             guard bytes[index] == UInt8(ascii: "\"") else {
@@ -181,7 +187,7 @@ private struct JSONParser {
             let text = UnsafeBufferPointer(rebasing: bytes[(start + 1)..<index])
             index += 1
             let string = String(decoding: text, as: UTF8.self)
-            // What is no UTF-8 was replaced.
+            // The decoder replaced invalid UTF-8, which shows as a difference.
             guard all < 0x80 || string.utf8.elementsEqual(text) else {
                 throw failure(.invalidUTF8, at: invalidUTF8Offset(from: start + 1))
             }
@@ -280,7 +286,8 @@ private struct JSONParser {
         index += 1
     }
 
-    /// The first byte from `start` on that begins no character.
+    /// Returns the offset of the first byte at or after `start` that does not begin a valid UTF-8
+    /// character.
     private func invalidUTF8Offset(from start: Int) -> Int {
         var offset = start
         while offset < index {

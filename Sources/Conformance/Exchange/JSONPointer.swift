@@ -1,4 +1,4 @@
-/// A place inside a JSON value, as RFC 6901 writes it: `/event/entitlement_ids/0`.
+/// The path of a value inside a JSON document, as RFC 6901 writes it: `/event/entitlement_ids/0`.
 package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     package let tokens: [String]
 
@@ -6,7 +6,8 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         self.tokens = tokens
     }
 
-    /// Nil when the text is neither empty nor begins with a slash.
+    /// Parses a JSON pointer, which is empty or begins with a slash; returns nil for any other
+    /// string.
     package init?(_ text: String) {
         guard !text.isEmpty else {
             tokens = []
@@ -28,17 +29,20 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
 
     package func appending(_ token: String) -> JSONPointer { JSONPointer(tokens: tokens + [token]) }
 
-    /// What holds this place; nil: it is the whole.
+    /// The pointer to the object or array that contains the value; nil for the pointer to the whole
+    /// document.
     package var parent: JSONPointer? {
         tokens.isEmpty ? nil : JSONPointer(tokens: Array(tokens.dropLast()))
     }
 
-    /// Whether this place is `other` or lies inside it.
+    /// Whether this pointer equals `other` or points to a value inside the value at `other`.
     package func isInside(_ other: JSONPointer) -> Bool {
         tokens.starts(with: other.tokens) { $0.isExactly($1) }
     }
 
-    /// By bytes: a tilde or a slash may be followed by a mark that joins it.
+    /// Escapes each `~` and `/` of a key for a pointer.
+    ///
+    /// It works on bytes, because a combining mark may follow these characters.
     private static func escaped(_ token: String) -> String {
         var bytes: [UInt8] = []
         for byte in token.utf8 {
@@ -51,7 +55,8 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A tilde before any other byte than `0` and `1` stands for itself.
+    /// Replaces `~0` by `~` and `~1` by `/` in a component of a pointer; a tilde before any other
+    /// byte is kept.
     private static func unescaped(_ text: String) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -71,7 +76,7 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension JSONValue {
-    /// The value at that place; nil when nothing is there.
+    /// The value at that path in this document; nil when the path does not exist.
     package subscript(pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {
@@ -89,7 +94,8 @@ extension JSONValue {
         return value
     }
 
-    /// Puts a value at that place, making objects on the way; nil removes what is there.
+    /// Sets the value at that path and creates missing objects along the path; the new value nil
+    /// removes the value.
     package mutating func set(_ pointer: JSONPointer, to newValue: JSONValue?) {
         guard let token = pointer.tokens.first else {
             self = newValue ?? .null
@@ -118,7 +124,8 @@ extension JSONValue {
         self = .object(object)
     }
 
-    /// Every place where the two values differ; a missing value is nil.
+    /// Returns every path at which this value and the other differ, with both values; a missing
+    /// value is nil.
     package func differences(
         from other: JSONValue,
         at pointer: JSONPointer = JSONPointer()

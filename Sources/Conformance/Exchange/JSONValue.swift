@@ -1,4 +1,4 @@
-/// A JSON value that loses nothing: numbers keep their spelling and objects keep their order.
+/// A JSON value that keeps the spelling of its numbers and the order of its object members.
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -7,7 +7,7 @@ package enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object(JSONObject)
 
-    /// Texts are the same when their code points are the same, numbers when their values are.
+    /// Compares two JSON values; strings are compared by code points, and numbers by value.
     package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -54,10 +54,11 @@ package enum JSONValue: Hashable, Sendable {
 
     package var isNull: Bool { self == .null }
 
-    /// The member of that name; nil when this is no object or has no such member.
+    /// The value of the member with that key; nil when this value is not an object or has no such
+    /// member.
     package subscript(key: String) -> JSONValue? { object?[key] }
 
-    /// The name of the kind, as error messages say it.
+    /// The name of the value's type, as error messages print it.
     package var kind: String {
         switch self {
         case .null: "null"
@@ -73,8 +74,8 @@ package enum JSONValue: Hashable, Sendable {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    // No `nil` literal on purpose: in `condition ? nil : value` it would mean null where the
-    // absence of the member is meant, and nobody would see it.
+    // The type has no `nil` literal on purpose: `condition ? nil : value` would silently mean JSON
+    // null where a missing member is meant.
 
     package init(stringLiteral value: String) { self = .string(value) }
     package init(integerLiteral value: Int64) { self = .number(JSONNumber(value)) }
@@ -90,7 +91,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
         .array(values.map(JSONValue.string))
     }
 
-    /// Every string leaf, in order of appearance.
+    /// Every string inside the value, in order of appearance; keys are not included.
     package var strings: [String] {
         switch self {
         case .string(let text): [text]
@@ -100,12 +101,13 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
         }
     }
 
-    /// This value with each scalar leaf replaced; the shape stays.
+    /// Returns a copy in which every scalar (null, boolean, number, string) is replaced; arrays and
+    /// objects keep their structure.
     ///
     /// - Parameters:
-    ///   - rename: What each key is called in place of its own name.
-    ///   - transform: What stands in place of a leaf.
-    /// - Returns: The new value.
+    ///   - rename: Returns the new name of a key.
+    ///   - transform: Returns the replacement of a scalar.
+    /// - Returns: The copy with the new keys and scalars.
     package func mapLeaves(
         keys rename: (String) -> String = { $0 },
         _ transform: (JSONValue) -> JSONValue

@@ -1,15 +1,16 @@
 extension JSONValue {
-    /// The value as bytes, without whitespace, in the order and spelling it holds.
+    /// The value as compact JSON in UTF-8; its order of members and its spelling of numbers are
+    /// kept.
     package var bytes: [UInt8] {
         var output: [UInt8] = []
         write(into: &output, indent: nil, level: 0)
         return output
     }
 
-    /// The value on one line.
+    /// The value as compact JSON text on one line.
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The value indented by two spaces a level, for people.
+    /// The value as JSON text for readers, indented by two spaces for each level.
     package var prettyText: String {
         var output: [UInt8] = []
         write(into: &output, indent: 2, level: 0)
@@ -61,7 +62,7 @@ extension JSONValue {
 
     private static func write(_ text: String, into output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
-        // Most texts need no escape and go in one piece.
+        // Most strings need no escape and are written in one piece.
         let isPlain: Bool? = text.utf8.withContiguousStorageIfAvailable { bytes in
             for byte in bytes where byte < 0x20 || byte == 0x22 || byte == 0x5c { return false }
             output.append(contentsOf: bytes)

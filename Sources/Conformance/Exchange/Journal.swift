@@ -1,17 +1,20 @@
-/// All exchanges of a run in one total order: the only evidence that judges may use.
+/// The journal: all exchanges (requests with responses) of a run in one total order.
 ///
-/// An entry is written when its request starts and completed when its answer is there. The journal
-/// is bounded by bytes; when it is full it forgets the oldest entries and remembers that it did,
-/// so that nobody concludes from it that something did *not* happen.
+/// It is the only evidence that the rules of judgment use.
+///
+/// An entry is written when its request starts, and completed when its response arrives. The
+/// journal's size in bytes is limited. A full journal drops its oldest entries and counts them, so
+/// that no rule concludes from a gap that something did *not* happen.
 package struct Journal: Sendable {
-    /// What an entry costs beside its texts and bodies, in bytes, as the bound counts it.
+    /// The number of bytes that each entry adds to the journal's size, not counting the entry's
+    /// strings and bodies.
     package static let entryOverhead = MemoryLayout<PackedExchange>.stride + 32
 
     package let bytesMax: Int
     package private(set) var byteCount = 0
-    /// How many entries were forgotten to keep within the bound.
+    /// The number of entries that were dropped to keep the journal within its maximum size.
     package private(set) var forgottenCount = 0
-    /// Sequence number of the first entry still held.
+    /// The sequence number of the first entry that the journal still contains.
     private var first = 0
     private var entries = EntryBlocks()
 
@@ -21,11 +24,13 @@ package struct Journal: Sendable {
 
     package var count: Int { entries.count }
 
-    /// The number that the next invocation will get.
+    /// The sequence number that the next request will get.
     package var nextSequence: Int { first + count }
 
-    /// An exchange in the form in which it is stored; made by whoever writes it, so that others who
-    /// share the journal do not wait for that.
+    /// An exchange in the journal's storage format.
+    ///
+    /// A writer makes this value before it locks the journal, so that other writers do not wait for
+    /// the conversion.
     package struct Entry: Sendable {
         fileprivate var packed: PackedExchange
 
@@ -34,7 +39,7 @@ package struct Journal: Sendable {
         }
     }
 
-    /// Writes an invocation and gives it its number.
+    /// Appends the entry of a request and returns its sequence number.
     package mutating func append(_ exchange: Exchange) -> Int { append(Entry(exchange)) }
 
     package mutating func append(_ entry: Entry) -> Int {
@@ -47,8 +52,9 @@ package struct Journal: Sendable {
         return sequence
     }
 
-    /// Writes what was sent, once all of it has been; one that belongs to a forgotten entry is dropped
-    /// with it.
+    /// Records the header fields and the body of a request once the whole request has been sent.
+    ///
+    /// Nothing happens when the request's entry has been dropped.
     package mutating func sent(
         _ sequence: Int,
         _ fields: [HTTPMessage.Field],
@@ -60,7 +66,7 @@ package struct Journal: Sendable {
         }
     }
 
-    /// Writes a completion; one that belongs to a forgotten entry is dropped with it.
+    /// Records the outcome of a request; does nothing when the request's entry has been dropped.
     package mutating func complete(
         _ sequence: Int,
         _ outcome: Exchange.Outcome,
@@ -87,8 +93,9 @@ package struct Journal: Sendable {
         trim()
     }
 
-    /// The exchanges of one namespace, in order, from a sequence number on; only those that one
-    /// party began, when it is named.
+    /// Returns the exchanges of one namespace of the fakes in order, starting at a sequence number.
+    ///
+    /// When a party is given, only the exchanges whose request this party sent are returned.
     package func exchanges(
         in namespace: String,
         from sequence: Int = 0,
@@ -103,14 +110,15 @@ package struct Journal: Sendable {
         }
     }
 
-    /// The entry of that number; nil when it is forgotten or not written yet.
+    /// Returns the exchange with that sequence number; nil when it was dropped or does not exist
+    /// yet.
     package func exchange(_ sequence: Int) -> Exchange? {
         guard sequence >= first, sequence < nextSequence else { return nil }
         return entries[sequence - first].exchange
     }
 
-    /// Up to `limit` entries after a number that the filter lets pass, and the number of the last
-    /// entry that was looked at.
+    /// Returns up to `limit` matching exchanges after a sequence number, and the sequence number of
+    /// the last entry that was examined.
     package func page(
         after sequence: Int,
         limit: Int,
@@ -127,10 +135,12 @@ package struct Journal: Sendable {
 
     package var exchanges: [Exchange] { entries.map(\.exchange) }
 
-    /// Whether everything since that number is still here, so that absence can be proven.
+    /// Whether no entry from that sequence number on has been dropped, so that a missing exchange
+    /// did not happen.
     package func isComplete(since sequence: Int) -> Bool { sequence >= first }
 
-    /// When something in that namespace last started or ended; nil if nothing did.
+    /// Returns the last time at which an exchange of that namespace started or ended, in
+    /// microseconds since the journal began; nil without an exchange.
     package func lastActivity(in namespace: String, from sequence: Int = 0) -> Int64? {
         let start = max(0, sequence - first)
         guard start < entries.count else { return nil }
@@ -138,7 +148,10 @@ package struct Journal: Sendable {
             .map { max($0.invoked, $0.completed) }.max()
     }
 
-    /// When the backend last made a call in each namespace, or was answered.
+    /// Returns, for each namespace of the fakes, the last time at which the backend made a call or
+    /// got a response.
+    ///
+    /// Times are in microseconds since the journal began.
     package func lastCalls() -> [String: Int64] {
         var last: [String: Int64] = [:]
         for entry in entries where entry.from == Exchange.Party.backend.rawValue {
@@ -147,9 +160,10 @@ package struct Journal: Sendable {
         return last
     }
 
-    /// So long at least one request to that party waited for its answer.
+    /// Returns the total time during which at least one request to that party was waiting for its
+    /// response.
     ///
-    /// - Returns: Nil when entries were forgotten, so that nobody knows.
+    /// - Returns: The time; nil when entries were dropped, so that the time is unknown.
     package func openTime(of party: Exchange.Party) -> Duration? {
         guard forgottenCount == 0 else { return nil }
         var (total, end): (Int64, Int64) = (0, 0)

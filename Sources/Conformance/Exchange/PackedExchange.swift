@@ -1,4 +1,5 @@
-/// An exchange as the journal stores it: numbers in place, every text and body in one blob.
+/// An exchange in the compact storage format of the journal: numbers of fixed size, and one byte
+/// array (the blob) for all strings and bodies.
 struct PackedExchange: Sendable {
     var sequence: Int32
     var from: UInt8
@@ -9,7 +10,8 @@ struct PackedExchange: Sendable {
     var status: Int32
     var at: Int64
     var invoked: Int64
-    /// -1 while pending.
+    /// The time at which the exchange was completed, in microseconds since the journal began; -1
+    /// while it is pending.
     var completed: Int64
     var namespace: String
     var blob: [UInt8]
@@ -25,7 +27,8 @@ struct PackedExchange: Sendable {
         )
     )
 
-    /// Whether somebody sent it to somebody: no restart, no gesture, nothing that was only seen.
+    /// Whether the exchange is a real request between two parties, and not a recorded restart, user
+    /// action or observation.
     var isRequest: Bool { purposeKind <= 4 || purposeKind == 6 }
 
     var byteCount: Int { Journal.entryOverhead + blob.count }
@@ -61,11 +64,13 @@ struct PackedExchange: Sendable {
             writer.write(effect.content.bytes)
             writer.write(effect.idempotencyKey ?? "")
         }
-        // An exact copy: a buffer that grew by doubling would hold twice what it needs.
+        // The copy has the exact size; the writer's buffer grows by doubling and may be twice as
+        // large.
         blob = writer.bytes.withUnsafeBufferPointer { Array($0) }
     }
 
-    /// Writes what a purpose says, and gives the number of its kind.
+    /// Writes the associated values of the exchange's purpose to the blob, and returns the number
+    /// of the enum case.
     private mutating func pack(_ purpose: Exchange.Purpose, _ writer: inout BlobWriter) -> UInt8 {
         switch purpose {
         case .call: return 0
@@ -94,7 +99,8 @@ struct PackedExchange: Sendable {
         }
     }
 
-    /// Writes what an outcome says, and gives the number of its kind.
+    /// Writes the associated values of the exchange's outcome to the blob, and returns the number
+    /// of the enum case.
     private mutating func pack(_ outcome: Exchange.Outcome, _ writer: inout BlobWriter) -> UInt8 {
         switch outcome {
         case .pending: return 0
@@ -182,7 +188,8 @@ struct PackedExchange: Sendable {
     }
 }
 
-/// Appends texts with their length in front, in base 128.
+/// Writes strings and byte arrays into one byte array, each preceded by its length as a base-128
+/// varint.
 private struct BlobWriter {
     var bytes: [UInt8] = []
 
@@ -214,7 +221,9 @@ private struct BlobWriter {
     }
 }
 
-/// Reads what `BlobWriter` wrote; both are private to one process, so nothing is checked twice.
+/// Reads the byte array that a `BlobWriter` wrote.
+///
+/// Both run in one process, so the input is not validated.
 private struct BlobReader {
     let bytes: [UInt8]
     var index = 0

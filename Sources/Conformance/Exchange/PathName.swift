@@ -1,7 +1,7 @@
-/// The name of a file or folder, split at its slashes without a look at the disk.
+/// A file or folder path, split at its slashes without accessing the disk.
 ///
-/// Foundation's own splitting ends the process for a name of one letter, so every source uses this
-/// type. An empty name, `/`, repeated slashes and a slash at the end have a result as well.
+/// Foundation's functions for paths crash for a name of one letter, so all code uses this type. An
+/// empty path, `/`, repeated slashes and a trailing slash are valid.
 package struct PathName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -9,7 +9,8 @@ package struct PathName: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// The folder that contains the file: empty for a bare name, `/` for the root and its entries.
+    /// The path of the folder that contains the file: empty for a name without a slash, `/` for the
+    /// root and the files in it.
     package var folder: String {
         let bytes = description.utf8
         let named = Self.withoutSlashes(bytes[...])
@@ -19,14 +20,15 @@ package struct PathName: Hashable, Sendable, CustomStringConvertible {
         return folder.isEmpty ? "/" : String(Substring(folder))
     }
 
-    /// The last part of the path; empty for an empty path and for `/`.
+    /// The name of the file, which is the last part of the path; empty for an empty path and for
+    /// `/`.
     package var name: String {
         let named = Self.withoutSlashes(description.utf8[...])
         let start = named.lastIndex(of: Self.slash).map { named.index(after: $0) }
         return String(Substring(named[(start ?? named.startIndex)...]))
     }
 
-    /// The letters after the last dot of the name; empty for `.env` and for a name without a dot.
+    /// The file name extension without its dot; empty for `.env` and for a name without a dot.
     package var fileExtension: String {
         let name = name
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else {
@@ -35,7 +37,7 @@ package struct PathName: Hashable, Sendable, CustomStringConvertible {
         return String(name[name.utf8.index(after: dot)...])
     }
 
-    /// A path below this folder; an absolute path stays itself.
+    /// Returns the other path below this folder; an absolute path is returned unchanged.
     package func appending(_ other: String) -> String {
         if description.isEmpty || other.hasPrefix("/") { return other }
         return description.utf8.last == Self.slash

@@ -1,11 +1,12 @@
-/// Which phone of a case an entry of the journal is about, and which load of its page spoke.
+/// The phone that a journal entry concerns, and the load of the app's page that sent the request.
 ///
-/// It is a value of the journal's own: nothing of it travels to anybody.
+/// This information exists only in the journal and is never sent to a backend or a provider.
 package struct PhoneRef: Hashable, Codable, Sendable {
-    /// What the contract calls the phone.
+    /// The phone's name in the contract.
     package var name: String
-    /// `1` for the first page that opened on it; nil when it was the phone, its owner, or an app
-    /// without pages.
+    /// The number of the page load that sent the request, `1` for the first.
+    ///
+    /// Nil when the phone itself, its owner or an app without pages acted.
     package var load: String?
 
     package init(_ name: String, load: String? = nil) {
@@ -13,13 +14,14 @@ package struct PhoneRef: Hashable, Codable, Sendable {
         self.load = load
     }
 
-    /// The headers by which journals of before told the phone of a call.
+    /// The request header that named the phone in saved runs of older versions.
     private static let nameField = "x-assay-phone"
     private static let loadField = "x-assay-load"
 
-    /// Takes the phone out of the headers of a request that an earlier version wrote down.
+    /// Removes the headers that name the phone from a request that an older version saved.
     ///
-    /// - Returns: The phone; nil when no header names one, and then the fields stay as they are.
+    /// - Returns: The phone; nil when no header names a phone, in which case the fields stay
+    ///   unchanged.
     static func taken(from fields: inout [HTTPMessage.Field]) -> PhoneRef? {
         guard let name = fields.value(of: nameField) else { return nil }
         let phone = PhoneRef(name, load: fields.value(of: loadField))

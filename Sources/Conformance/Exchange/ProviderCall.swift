@@ -1,21 +1,24 @@
-/// What a provider was asked for, in no provider's own words: what rules compare about attempts,
-/// taken or not.
+/// A call of the backend to a provider, in terms that all providers share.
 ///
-/// The provider itself says so of each exchange (`Services.understood`); nothing here reads a body.
+/// Rules use it to compare several attempts at one effect, such as a push.
+///
+/// It describes accepted and rejected calls. Each provider derives the value from an exchange
+/// (`Services.understood`); this type itself never parses a body.
 package struct ProviderCall: Hashable, Codable, Sendable {
-    /// Why the provider turned a call down.
+    /// The reason why the provider rejected a call.
     package enum Refusal: Hashable, Codable, Sendable {
-        /// Its form: sent again as it is, it is turned down again.
+        /// The request is invalid, so that the same request would be rejected again.
         case form
-        /// Too many calls; the next one is welcome after this long.
+        /// The backend made too many calls; the provider accepts the next call after this time.
         case rate(retryAfter: Duration)
     }
 
-    /// The kind of the effect that it asks for, as `Effect.kind`.
+    /// The kind of the requested effect, such as `onesignal.notification` (see `Effect.kind`).
     package var kind: String
-    /// The key under which the provider would suppress a second copy.
+    /// The idempotency key by which the provider would drop a duplicate of the request.
     package var idempotencyKey: String?
-    /// Names that it writes and that another provider's integration keeps up to date.
+    /// The names of tags that the call writes although another provider, such as RevenueCat,
+    /// maintains them.
     package var reservedNames: [String]
     package var refusal: Refusal?
 

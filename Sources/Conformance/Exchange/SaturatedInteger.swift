@@ -1,4 +1,5 @@
-/// Arithmetic on numbers that others wrote: beyond the range it stays at the edge and never traps.
+/// Saturating arithmetic for numbers from files and requests: a result beyond the range of `Int64`
+/// becomes the nearest limit, and nothing traps.
 extension Int64 {
     package func addingSaturated(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)

@@ -1,6 +1,7 @@
-/// What a delivery carried to prove its sender, in the words that a contract has for it.
+/// The proof of the sender in a recorded webhook: the state of its Authorization header and of its
+/// signature.
 ///
-/// Nil: nobody could tell, as no secret was at hand.
+/// A property is nil when it was not checked, because no secret was available.
 package struct SenderProof: Hashable, Sendable {
     package var authorization: Delivery.Authorization?
     package var signature: Delivery.Signature?
@@ -13,6 +14,6 @@ package struct SenderProof: Hashable, Sendable {
         self.signature = signature
     }
 
-    /// Whether it says nothing.
+    /// Whether neither the Authorization header nor the signature was checked.
     package var isEmpty: Bool { authorization == nil && signature == nil }
 }

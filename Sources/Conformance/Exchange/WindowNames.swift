@@ -1,6 +1,5 @@
-/// Names of the window that a reply of the bridge would overwrite, or that cannot be cleared.
-///
-/// Source: the bridge's fact sheet, section 1.4.
+/// Names of `window` properties that must not be vault keys: a reply of the bridge would overwrite
+/// the property, or the property cannot be cleared.
 package enum WindowNames {
     package static let all: Set<String> = [
         "name", "location", "top", "self", "window", "document", "status", "length", "origin",

@@ -1,38 +1,47 @@
-/// What one variant came to, and the evidence a person needs to believe it.
+/// The result of one case (one execution of a contract), with the evidence for its verdict.
 package struct CaseResult: Hashable, Sendable {
     @Boxed package var contract: Contract
     package var verdict: Verdict
     package var findings: [Finding]
     package var seconds: Double
-    /// Why it is inconclusive or did not run, or what the known-failing list says.
+    /// The reason why the case is inconclusive or did not run, or its note from the list of known
+    /// failures.
     package var note: String?
-    /// It did not run because the profile says that the backend lacks a feature.
+    /// Whether the case did not run because it needs a feature that the profile declares
+    /// unsupported.
     package var isDeclaredUnsupported: Bool
-    /// Copies in flight at one moment, when copies were released together.
+    /// The maximum number of requests of the case that were in flight at the same time; nil for a
+    /// case that sends no concurrent requests.
     package var overlap: Int?
-    /// Places in the probes' answers that differ by themselves and were not compared.
+    /// The JSON paths in probe responses that were not compared, because their values differ
+    /// between two equal runs.
     package var volatile: [String]
-    /// What it asks about and nothing showed, so that it proves nothing though it passed.
+    /// The checks of a passed case whose result no probe could show; a case with such a check
+    /// proves nothing.
     package var unseen: [String] = []
-    /// Whether the kill that was to interrupt a delivery came before its answer; nil without one.
+    /// Whether the backend was killed before it responded to the delivery that the kill should
+    /// interrupt; nil for a case without a kill.
     package var killHits: Bool?
-    /// What the evidence shows beside the findings.
+    /// Observations in the evidence that may explain the findings, such as an event with two known
+    /// IDs.
     package var hints: [String] = []
     package var settling: RunRecord.Settling
-    /// The exchanges of the judged run, kept for failing cases.
+    /// The exchanges (requests with responses) of the judged run; empty for passed cases.
     package var timeline: [Exchange]
     package var base: Instant
-    /// What an app showed when it was judged, as base64 of a PNG; nil when nobody looked.
+    /// A screenshot of the app when it was judged, as a PNG in base64; nil when none was taken.
     package var picture: String?
-    /// What the backend wrote, where that explains a failure.
+    /// The output of the backend process, when it may explain the failure; otherwise nil.
     package var backendOutput: String?
-    /// How many runs a search took.
+    /// The number of runs that a search made, for a contract with a search; otherwise nil.
     package var runCount: Int?
-    /// All that the verdict rests on, when the run is saved.
+    /// The complete evidence for the verdict; nil when the run is not saved to a file.
     @Boxed package var evidence: CaseEvidence? = nil
-    /// The cases that show it again; nil: its own.
+    /// The IDs of the cases that reproduce the result when they are run again; nil when this case
+    /// alone reproduces it.
     package var replays: [String]?
-    /// The smallest event that fails, as a contract ready to be kept.
+    /// The smallest event that failed in a search, as a contract that can be saved; nil when none
+    /// failed.
     @Boxed package var found: Contract? = nil
 
     package init(

@@ -1,8 +1,10 @@
-/// Why a case is not green and what mends it, as far as its clause and its finding tell.
+/// The probable cause and the remedy of a finding, taken from the violated clause or from the
+/// finding code.
 package struct Diagnosis: Hashable, Sendable {
     package let cause: String
     package let remedy: String
-    /// What to write when the backend means it so; nil where the catalogue leaves no choice.
+    /// The profile entry to write when the backend's behavior is intended; nil when no profile
+    /// entry can allow that behavior.
     package let ifMeant: String?
 
     package init(_ finding: Finding, of contract: Contract) {
@@ -10,7 +12,7 @@ package struct Diagnosis: Hashable, Sendable {
         let clause = Clause.named(contract.clause)
         let isSpecial = finding.remedy != usual.remedy
         if let clause, Self.isOfLaw(finding.code, clause.name) {
-            cause = "as a rule one of these: " + clause.faults.joined(separator: "; ")
+            cause = "usually one of these: " + clause.faults.joined(separator: "; ")
             remedy = isSpecial ? finding.remedy : clause.build
         } else {
             cause = usual.cause
@@ -21,21 +23,24 @@ package struct Diagnosis: Hashable, Sendable {
             finding.code.isInconclusive
             ? nil
             : policy.map {
-                "if this is meant, write 'features: {except: [\($0.rawValue)]}' in assay.yaml; "
-                    + "\(contract.clause) stays unproven then"
+                "if this is intended, write 'features: {except: [\($0.rawValue)]}' in assay.yaml; "
+                    + "then \(contract.clause) stays unproven"
             }
     }
 
-    /// Clauses that say how a request is answered; of the others a wrong status says nothing but
-    /// that.
+    /// The clauses that require a certain response status.
+    ///
+    /// For every other clause, a wrong status does not show that the clause itself was violated.
     private static let ofAnswers: Set<String> = [
         "S-01", "S-02", "S-06", "S-07", "S-08", "S-17", "S-18", "S-20", "S-21", "S-22", "S-23",
         "S-24", "S-25", "S-26", "S-27", "S-28", "S-29", "S-33", "S-34", "P-01", "P-02", "P-04",
         "P-05", "P-06",
     ]
 
-    /// Whether the clause knows more of the cause than the code does: the finding is about what the
-    /// clause demands, not about what was in the way.
+    /// Whether the clause explains the cause of the finding better than the code does.
+    ///
+    /// The finding is then about the clause's own requirement, not about a problem such as an
+    /// unreachable backend.
     private static func isOfLaw(_ code: FindingCode, _ clause: String) -> Bool {
         switch code {
         case .answerStatus, .intruderAccepted:
@@ -45,7 +50,8 @@ package struct Diagnosis: Hashable, Sendable {
             .userUnwanted, .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches,
             .personalDataKept:
             true
-        // An app's promises: each is one clause's. Before a backend they are what was asked for there.
+        // Each of these codes belongs to a clause for apps (C-…); in a case for a backend clause,
+        // it only names the check.
         case .commandUnwanted, .commandMissing, .identitySplit, .unusableID, .paywallTooEarly,
             .paywallRepeated, .registrationLost, .registrationRepeated, .registrationIncomplete,
             .startTooSlow, .badCommand, .wrongPerson, .wrongOrder, .screenDiffers, .guessableID,

@@ -1,17 +1,19 @@
-/// One way in which the backend broke a clause, or in which a case could not be decided.
+/// One violation of a clause by the backend or app, or one reason why a case is inconclusive.
 package struct Finding: Hashable, Codable, Sendable {
     package let code: FindingCode
     package let expected: String
     package let actual: String
-    /// What to do about it; by default what the code says.
+    /// The suggested fix of the backend or the app; by default the remedy of the finding code.
     package let remedy: String
-    /// The expectation that was not met.
+    /// The line of the contract file with the expectation that was not met.
     package var location: SourceLocation?
-    /// Journal numbers of the exchanges that show it.
+    /// The journal's sequence numbers of the exchanges that show the finding.
     package let evidence: [Int]
-    /// No waiting can mend it: something is there that cannot go away.
+    /// Whether the finding is independent of further waiting, because something happened that must
+    /// not happen.
     package let isFinal: Bool
-    /// What came closest to the expectation, and where it first differs; at most twelve lines.
+    /// The observed value that is most similar to the expected one, with its first differences; at
+    /// most twelve lines.
     package var nearMiss: [String] = []
 
     package init(

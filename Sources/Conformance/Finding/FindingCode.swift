@@ -1,4 +1,4 @@
-/// The stable name of one way to break a clause; a code is never reused for something else.
+/// The stable code of one kind of finding, such as `E204`; a code is never reused for another kind.
 package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case answerStatus = "E101"
     case intruderAccepted = "E102"
@@ -60,38 +60,38 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
     case machineBusy = "E913"
     case patienceOver = "E914"
 
-    /// The kebab-case name that reports print beside the code.
+    /// The kebab-case name that reports print after the code, such as `effect-count`.
     package var rule: String {
         switch self {
-        case .answerStatus: "answer-status"
-        case .intruderAccepted: "intruder-accepted"
-        case .noAnswer: "no-answer"
-        case .answerLate: "answer-late"
+        case .answerStatus: "response-status"
+        case .intruderAccepted: "unauthenticated-accepted"
+        case .noAnswer: "no-response"
+        case .answerLate: "response-late"
         case .backendExited: "backend-exited"
-        case .answerDiffers: "answer-differs"
+        case .answerDiffers: "response-differs"
         case .effectMissing: "effect-missing"
         case .effectExtra: "effect-extra"
         case .effectDiffers: "effect-differs"
         case .effectCount: "effect-count"
-        case .keyChanged: "key-changed"
-        case .sameText: "same-text"
-        case .wrongAddress: "wrong-address"
+        case .keyChanged: "idempotency-key-changed"
+        case .sameText: "same-message"
+        case .wrongAddress: "wrong-recipient"
         case .tooManyAttempts: "too-many-attempts"
-        case .tooEarly: "too-early"
+        case .tooEarly: "retried-too-early"
         case .callRefused: "call-refused"
         case .effectContent: "effect-content"
         case .stateDiffers: "state-differs"
         case .stateValue: "state-value"
         case .userMissing: "user-missing"
-        case .userUnwanted: "user-unwanted"
-        case .unsteady: "unsteady"
+        case .userUnwanted: "unexpected-user"
+        case .unsteady: "unstable"
         case .wrongID: "wrong-id"
-        case .tellingAnswer: "telling-answer"
+        case .tellingAnswer: "revealing-response"
         case .wrongWinners: "wrong-winners"
         case .secretShown: "secret-shown"
         case .tooManyFetches: "too-many-fetches"
         case .personalDataKept: "personal-data-kept"
-        case .commandUnwanted: "command-unwanted"
+        case .commandUnwanted: "unexpected-command"
         case .commandMissing: "command-missing"
         case .identitySplit: "identity-split"
         case .unusableID: "unusable-id"
@@ -102,11 +102,11 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .registrationIncomplete: "registration-incomplete"
         case .startTooSlow: "start-too-slow"
         case .badCommand: "bad-command"
-        case .wrongPerson: "wrong-person"
+        case .wrongPerson: "wrong-user"
         case .wrongOrder: "wrong-order"
         case .screenDiffers: "screen-differs"
         case .guessableID: "guessable-id"
-        case .openSecret: "open-secret"
+        case .openSecret: "unprotected-secret"
         case .pageBroken: "page-broken"
         case .noOverlap: "no-overlap"
         case .unobservable: "unobservable"
@@ -114,17 +114,17 @@ package enum FindingCode: String, Hashable, Codable, Sendable, CaseIterable {
         case .allVolatile: "all-volatile"
         case .throttled: "throttled"
         case .backendGone: "backend-gone"
-        case .twinFailed: "twin-failed"
+        case .twinFailed: "baseline-failed"
         case .setupFailed: "setup-failed"
         case .notRun: "not-run"
-        case .disturbanceMissed: "disturbance-missed"
+        case .disturbanceMissed: "fault-not-applied"
         case .expired: "expired"
         case .readingAbsent: "reading-absent"
         case .machineBusy: "machine-busy"
-        case .patienceOver: "patience-over"
+        case .patienceOver: "settle-timeout"
         }
     }
 
-    /// Codes that say nothing against the backend: the case could not be decided.
+    /// Whether the code makes a case inconclusive, so that it reports no failure of the backend.
     package var isInconclusive: Bool { rawValue.hasPrefix("E9") }
 }

@@ -1,17 +1,19 @@
-/// The list of failures that a team has accepted for now: case, code, reason.
+/// The list of failures that a team has accepted for now, each with its case, finding code and
+/// reason.
 ///
-/// A listed case that passes, or fails with another code, is red: the list must stay true.
+/// The run fails when a listed case passes, or fails with a code that is not listed for it. This
+/// keeps the list correct.
 package struct KnownFailures: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package let caseID: String
-        /// Every code that it may fail by; one as a rule.
+        /// The finding codes with which the case may fail; usually one.
         package let codes: [FindingCode]
         package let reason: String
         package let location: SourceLocation
 
         package var line: Int { location.line }
 
-        /// Its codes, as the list spells them.
+        /// The finding codes in the notation of the list file: `E204,E301`.
         package var spelling: String { codes.map(\.rawValue).joined(separator: ",") }
     }
 
@@ -31,7 +33,9 @@ package struct KnownFailures: Hashable, Sendable {
         entries = [:]
     }
 
-    /// Reads one entry a line: `case/id E204 reason`, or `E204,E301`; `#` begins a comment.
+    /// Parses a list of known failures with one entry per line: `case/id E204 reason`.
+    ///
+    /// Several codes are written as `E204,E301`. A `#` begins a comment.
     package init(parsing text: String, path: String) throws(ParseError) {
         var entries: [String: Entry] = [:]
         for (index, line) in text.exactLines.enumerated() {
@@ -69,7 +73,7 @@ package struct KnownFailures: Hashable, Sendable {
             guard entries[words[0]] == nil else {
                 throw ParseError(
                     location: location(words[0]),
-                    problem: "'\(words[0])' is listed twice",
+                    problem: "the case '\(words[0])' is listed twice",
                     remedy: "Keep one of the two lines."
                 )
             }
@@ -83,19 +87,21 @@ package struct KnownFailures: Hashable, Sendable {
         self.entries = entries
     }
 
-    /// Refuses an entry that no case answers to: nobody would notice that it is mended, or that its
-    /// case has another name now.
+    /// Checks that every entry of the list names an existing case.
+    ///
+    /// An entry for a case that was renamed or removed would otherwise stay in the list unnoticed.
     ///
     /// - Parameters:
-    ///   - contracts: All that may be run, whatever was selected.
-    ///   - others: Names of what is judged without a contract.
-    /// - Throws: The first such entry by its line, with the name that was probably meant.
+    ///   - contracts: All contracts that can be run, whether selected or not.
+    ///   - others: The names of checks that no contract defines, such as `run/…`.
+    /// - Throws: An error for the first entry whose case does not exist, with the most similar case
+    ///   name.
     package func check(
         against contracts: [ContractHeading],
         and others: [String] = []
     ) throws(ParseError) {
         let names = Set(contracts.map(\.caseID) + others)
-        // What a search tries is only known when it runs.
+        // The IDs of a search's cases are only known when the search runs.
         let searches = contracts.filter { $0.search != nil }.map { $0.id + "/" }
         for entry in entries.values.sorted(by: { $0.line < $1.line }) {
             guard !names.contains(entry.caseID),
@@ -106,12 +112,14 @@ package struct KnownFailures: Hashable, Sendable {
                 location: entry.location,
                 problem: "no case is called '\(entry.caseID)'",
                 remedy: near.map { "Did you mean '\($0)'?" }
-                    ?? "Delete the line, or see 'assay list' for the names."
+                    ?? "Delete the line, or find the case name with 'assay list'."
             )
         }
     }
 
-    /// The verdict with the list taken into account, and a sentence when the list is wrong.
+    /// Returns the verdict of a case after applying the list of known failures, and a note.
+    ///
+    /// The note contains the reason of the case's entry, or an instruction to delete the entry.
     package func verdict(
         _ verdict: Verdict,
         of caseID: String,
@@ -122,14 +130,16 @@ package struct KnownFailures: Hashable, Sendable {
         case .passed:
             return (
                 .unexpectedPass,
-                "it is listed as \(entry.spelling) on line \(entry.line); delete that line"
+                "the known failure \(entry.spelling) on line \(entry.line) of the list passes now; "
+                    + "delete that line"
             )
         case .failed where findings.allSatisfy({ entry.codes.contains($0.code) }):
             return (.knownFailure, entry.reason.isEmpty ? nil : entry.reason)
         case .failed:
             return (
                 .failed,
-                "it is listed as \(entry.spelling) on line \(entry.line), but failed otherwise"
+                "line \(entry.line) of the known failures lists this case with "
+                    + "\(entry.spelling), but the case failed with another code"
             )
         case .knownFailure, .unexpectedPass, .inconclusive, .notRun: return (verdict, nil)
         }
@@ -137,20 +147,21 @@ package struct KnownFailures: Hashable, Sendable {
 }
 
 extension KnownFailures {
-    /// One line of a list that a run makes.
+    /// One line of a list of known failures that is generated from a run.
     package struct Line: Hashable, Sendable {
         package let caseID: String
         package let codes: [FindingCode]
         package let reason: String
     }
 
-    /// What failed in a run, each with its codes; what was known and still fails stays with its
-    /// reason.
+    /// Returns the lines of a list that accepts all failures of a run, each with its finding codes.
+    ///
+    /// A known failure that still fails keeps its reason from the previous list.
     ///
     /// - Parameters:
-    ///   - report: The run.
-    ///   - old: The list of before: what this run did not play is as known as it was.
-    /// - Returns: The lines, those of this run first.
+    ///   - report: The report of the run.
+    ///   - old: The previous list; entries for cases that this run did not run are kept.
+    /// - Returns: The lines, with the failures of this run first.
     package static func baseline(
         _ report: RunReport,
         keeping old: KnownFailures = KnownFailures()
@@ -178,12 +189,13 @@ extension KnownFailures {
         }
     }
 
-    /// The list as a file.
+    /// Returns the contents of a list file of known failures with these lines.
     package static func text(_ lines: [Line], of report: RunReport) -> String {
         let head = """
-            # What fails today and is known, from a run of \(lines.count) failures (suite \(report.suite.prefix(19)), \
+            # Known failures: \(lines.count) (suite \(report.suite.prefix(19)), \
             seed \(report.seed)).
-            # A case that passes, or fails by another code, is red: then its line goes, or the failure is new.
+            # A listed case that passes, or fails with another code, fails the run.
+            # Then delete its line, or fix the new failure.
 
             """
         let width = lines.map(\.caseID.count).max() ?? 0

@@ -1,7 +1,7 @@
-/// The outcome of a whole run, from which every report is made.
+/// The result of a whole run, from which every report is generated.
 package struct RunReport: Hashable, Sendable {
     package var version: String
-    /// Digest of the contracts that were selected.
+    /// The digest of the selected contracts.
     package var suite: String
     package var seed: String
     package var target: String
@@ -9,23 +9,27 @@ package struct RunReport: Hashable, Sendable {
     package var seconds: Double
     package var jobs: Int
     package var cases: [CaseResult]
-    /// The run was stopped before every selected case had run.
+    /// Whether the run was stopped before every selected case had run.
     package var isInterrupted: Bool
-    /// Facts about the run that no case owns, for people.
+    /// Notes for readers about the run as a whole, not about one case.
     package var notes: [String]
-    /// Every contract of the suite was selected, so that the run says how good the backend is.
+    /// Whether every contract of the suite was selected, so that the run can give the backend a
+    /// grade.
     package var isWhole = false
-    /// `2/3` when this is a part of a run that was cut.
+    /// The shard of a run that was split, such as `2/3`; nil for an undivided run.
     package var shard: String?
-    /// The time that was set for it was over before every case had run.
+    /// Whether the run's time limit ended before every case had run.
     package var isOutOfTime = false
-    /// Why no case was played: reasons that would have ended all of them alike.
+    /// The reasons why no case was run, such as a backend that does not start; empty when cases
+    /// were run.
     package var obstacles: [String] = []
-    /// So long the backends had requests to answer, added up; nil where nobody looked.
+    /// The seconds that all instances of the backend together spent handling requests; nil when not
+    /// measured.
     package var backendSeconds: Double?
-    /// How many backends there were.
+    /// The number of backend instances (separate processes) that the run used.
     package var backendCount = 1
-    /// What is secret beside the tables, and must reach no report.
+    /// The secrets that the profile declares in addition to the built-in tables; no report may
+    /// contain them.
     package var declared = SecretDeclaration()
 
     package init(
@@ -58,7 +62,7 @@ package struct RunReport: Hashable, Sendable {
         cases.count { $0.verdict == verdict }
     }
 
-    /// The documented exit code of the architecture, section 6.
+    /// The exit code of the `assay` process, as documented in section 6 of the architecture page.
     package var exitCode: Int32 {
         if isInterrupted { return 130 }
         if !obstacles.isEmpty { return 6 }
@@ -73,18 +77,23 @@ package struct RunReport: Hashable, Sendable {
 }
 
 extension RunReport {
-    /// The notes, and how many of the kills interrupted what they were to interrupt.
+    /// The notes of the run, and a remark when some kills of the backend came too late to interrupt
+    /// a delivery.
     package var remarks: [String] {
         let kills = cases.compactMap(\.killHits)
         let hits = kills.count { $0 }
         guard hits < kills.count else { return notes }
         return notes + [
-            "\(hits) of \(kills.count) kills came while it worked, the rest after its answer"
+            "\(hits) of \(kills.count) kills of the backend interrupted a delivery; "
+                + "the others came after the response"
         ]
     }
 
-    /// Says which golden contracts are older than they may be: in a note, or as cases that prove
-    /// nothing any more.
+    /// Reports the golden contracts (distilled from recordings) that are older than their
+    /// `max-age`.
+    ///
+    /// A note lists these contracts. With `isError`, those of them that passed become inconclusive
+    /// instead.
     package mutating func expire(at now: Instant, isError: Bool) {
         let old = cases.indices.filter { index in
             cases[index].contract.provenance?.isExpired(at: now) ?? false
@@ -93,8 +102,8 @@ extension RunReport {
         guard isError else {
             let names = old.prefix(3).map { cases[$0].contract.caseID }.joined(separator: ", ")
             notes.append(
-                "\(old.count) golden contracts are older than their max-age: \(names)"
-                    + (old.count > 3 ? ", …" : "")
+                "golden contracts older than their max-age: \(old.count) (\(names)"
+                    + (old.count > 3 ? ", …)" : ")")
             )
             return
         }
@@ -114,10 +123,11 @@ extension RunReport {
         }
     }
 
-    /// The parts of one run as that run, its cases in the order of the suite; nil for no parts.
+    /// Joins the reports of a run that was split into shards, with the cases in the order of the
+    /// suite; returns nil for an empty array.
     package static func joined(_ parts: [RunReport]) -> RunReport? {
         guard var whole = parts.first else { return nil }
-        // Contracts are ordered by their ids, and all cases of one stand in one part.
+        // Contracts are ordered by their IDs, and all cases of one contract are in the same report.
         var byContract: [String: [CaseResult]] = [:]
         for result in parts.flatMap(\.cases) {
             byContract[result.contract.id, default: []].append(result)

@@ -1,10 +1,11 @@
-/// A run that was written down completely, so that it can be judged again without the backend.
+/// A complete record of a run, so that the run can be judged again without the backend.
 ///
-/// Each line is a JSON text: a head, then a line for each case with the evidence of its verdict. The
-/// lines are written as cases finish, and once more in the order of the cases when the run is over.
-/// Secrets are replaced by marks before anything is written: see `SavedRun.lines`.
+/// Each line of the file is a JSON value. The first is the head, and each further line contains one
+/// case with the evidence for its verdict. The lines are written as cases finish, and once more in
+/// the order of the cases when the run is over. Secrets are replaced by marks before anything is
+/// written: see `SavedRun.lines`.
 package struct SavedRun: Sendable {
-    /// What all cases share.
+    /// The first line of a saved run, with the facts that all its cases share.
     package struct Head: Codable, Sendable {
         package var assay: Int
         package var kind: String
@@ -20,11 +21,13 @@ package struct SavedRun: Sendable {
         package var shard: String?
         package var notes: [String]
         package var profile: Profile
-        /// How many lines follow; nil in runs that were written before lines were counted.
+        /// The number of case lines after the head; nil in files of older versions, which did not
+        /// store it.
         package var caseCount: Int?
-        /// Whether the run had not ended when this line was written.
+        /// Whether the run was still going on when the head was written.
         package var isRunning: Bool?
-        /// The IDs of all cases of a run that had not ended; nil where they are drawn as it goes on.
+        /// The IDs of all cases of an unfinished run; nil for a finished run, and when the cases
+        /// are generated during the run.
         package var planned: [String]?
 
         package init(_ report: RunReport, profile: Profile) {
@@ -46,7 +49,8 @@ package struct SavedRun: Sendable {
         }
     }
 
-    /// One case: its evidence, or the reason why there is none.
+    /// The line of one case in a saved run, with the evidence for its verdict or, without evidence,
+    /// with its findings.
     package struct Entry: Codable, Sendable {
         package var contract: Contract
         package var verdict: Verdict
@@ -59,7 +63,7 @@ package struct SavedRun: Sendable {
         package var subject: RunRecord?
         package var twins: [RunRecord]?
         package var sight: RunRecord.Sight?
-        /// Findings of a case without evidence.
+        /// The findings of the case when the entry contains no evidence; otherwise nil.
         package var findings: [Finding]?
 
         package init(_ result: CaseResult) {
@@ -77,7 +81,7 @@ package struct SavedRun: Sendable {
             findings = result.evidence == nil ? result.findings : nil
         }
 
-        /// What the verdict rests on; nil when the entry holds none.
+        /// Returns the evidence for the verdict of the case, or nil when the entry contains none.
         package func evidence(_ profile: Profile) -> CaseEvidence? {
             guard let plan, let subject, let sight else { return nil }
             return CaseEvidence(
@@ -90,7 +94,7 @@ package struct SavedRun: Sendable {
         }
     }
 
-    /// A file that is not a saved run.
+    /// An error for a file that is not a saved run.
     package struct ReadError: Error, Hashable, Sendable, CustomStringConvertible {
         package let line: Int
         package let problem: String
@@ -100,18 +104,21 @@ package struct SavedRun: Sendable {
 
     package let head: Head
     package let entries: [Entry]
-    /// Where the file breaks off, in words; nil when it is whole.
+    /// A message that says where the file ends early and which cases are missing; nil when the file
+    /// is complete.
     package let cut: String?
 
     // MARK: Reading
 
-    /// Reads the lines; the last one may have been cut off, and then the run is told as one that was
-    /// interrupted.
+    /// Parses the lines of a saved run.
+    ///
+    /// The last line may be truncated; the run is then reported as interrupted.
     ///
     /// - Parameters:
-    ///   - text: What `lines` wrote, now or years ago.
-    ///   - understood: Fills in what the provider of an exchange was asked for.
-    /// - Throws: `ReadError` that names the line; a head that was cut off is no run.
+    ///   - text: The contents of the file, written by this or an older version of Assay.
+    ///   - understood: Returns an exchange with its `call` filled in: the provider operation that
+    ///     its request asks for.
+    /// - Throws: `ReadError` with the number of the line; a truncated head is always an error.
     package init(
         parsing text: String,
         understood: (Exchange) -> Exchange = { $0 }
@@ -122,12 +129,16 @@ package struct SavedRun: Sendable {
         guard let first = lines.first, first.text.contains("\"kind\":\"run\"") else {
             throw ReadError(
                 line: 1,
-                problem: "this was not written by --save of 'assay verify', 'app' or 'explore'"
+                problem: "this file was not written by '--save' of 'assay verify', 'assay app' or "
+                    + "'assay explore'"
             )
         }
         head = try first.decoded(as: Head.self)
         guard head.assay == 1 else {
-            throw ReadError(line: 1, problem: "it was written by another version of assay")
+            throw ReadError(
+                line: 1,
+                problem: "this file was written by an incompatible version of Assay"
+            )
         }
         var broken: Line?
         if let last = lines.last, lines.count > 1, last.isCut(endsFile: text.utf8.last != 10) {
@@ -142,20 +153,21 @@ package struct SavedRun: Sendable {
         let wanted = head.caseCount ?? 0
         let place: String? =
             if let broken {
-                "the file breaks off in line \(broken.number)"
+                "the file is cut off in line \(broken.number)"
             } else if head.isRunning == true {
-                "the run was ended from outside"
+                "the run did not finish"
             } else if entries.count < wanted {
-                "the file breaks off after line \(entries.count + 1)"
+                "the file is cut off after line \(entries.count + 1)"
             } else {
                 nil
             }
-        let count = head.caseCount.map { "\(entries.count) of \($0) cases" }
+        let count = head.caseCount.map { "\(entries.count) of \($0)" }
         let missing = Self.missing(entries, of: head.planned ?? [])
-        cut = place.map { $0 + "; \(count ?? "\(entries.count) cases") are there" + missing }
+        cut = place.map { $0 + "; cases in the file: \(count ?? "\(entries.count)")" + missing }
     }
 
-    /// The last result of each case, in the order of the plan: a case that ran again has two lines.
+    /// Returns the last entry of each case in planned order; a case that was run again has two
+    /// entries.
     private static func last(of entries: [Entry], in planned: [String]) -> [Entry] {
         var places: [String: Int] = [:]
         for (index, id) in planned.enumerated() { places[id] = index }
@@ -168,7 +180,10 @@ package struct SavedRun: Sendable {
         }
     }
 
-    /// The IDs of the first planned cases without a line, and the number of the others.
+    /// Returns a phrase with the IDs of the planned cases that have no line in the file; empty when
+    /// none is missing.
+    ///
+    /// The phrase names the first of these cases, and the number of the others.
     private static func missing(_ entries: [Entry], of planned: [String]) -> String {
         let there = Set(entries.map(\.contract.caseID))
         let missing = planned.filter { !there.contains($0) }
@@ -180,7 +195,7 @@ package struct SavedRun: Sendable {
 
     private static let namedMissingMax = 8
 
-    /// One line of the file, and its number from 1.
+    /// One line of a saved run's file, and its number, counted from 1.
     private struct Line {
         let number: Int
         let text: String
@@ -197,7 +212,8 @@ package struct SavedRun: Sendable {
             }
         }
 
-        /// Whether it was not written to its end; a line that is broken otherwise was changed.
+        /// Whether the line is cut off at its end; a line with any other error was modified after
+        /// it was written.
         func isCut(endsFile: Bool) -> Bool {
             do throws(JSONError) {
                 _ = try parsed()
@@ -210,7 +226,7 @@ package struct SavedRun: Sendable {
 
     // MARK: Judging
 
-    /// The report of the run, judged now by today's rules.
+    /// Judges the saved run again by the current rules and returns its report.
     package func judged(knownFailures: KnownFailures) -> RunReport {
         var report = RunReport(
             version: head.version,
@@ -231,7 +247,8 @@ package struct SavedRun: Sendable {
 }
 
 extension SavedRun.Entry {
-    /// The entry with what the provider of each exchange was asked for.
+    /// Returns the entry with `call`, the requested provider operation, filled in for each
+    /// exchange.
     fileprivate func understood(by understood: (Exchange) -> Exchange) -> SavedRun.Entry {
         func again(_ record: RunRecord) -> RunRecord {
             var record = record
@@ -244,7 +261,7 @@ extension SavedRun.Entry {
         return copy
     }
 
-    /// The case, judged again where its evidence is there.
+    /// Returns the result of the case, judged again if the entry has evidence.
     fileprivate func judged(_ profile: Profile, _ knownFailures: KnownFailures) -> CaseResult {
         var result = CaseResult(
             contract: contract,

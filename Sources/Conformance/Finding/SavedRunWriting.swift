@@ -1,15 +1,17 @@
 extension SavedRun {
-    /// The lines of a run, without secrets, so that each case is judged from them as it was.
+    /// Returns the lines of a saved run without its secrets; judging the lines again gives the same
+    /// verdicts.
     ///
-    /// The same secret has the same mark in the whole file. Where the marks would change what the
-    /// rules see, the case is written with its findings and without its evidence.
+    /// Each secret is replaced by a mark, which is the same in the whole file. When the marks would
+    /// change the verdict of a case, the case is written with its findings and without its
+    /// evidence.
     ///
     /// - Parameters:
-    ///   - report: The run, its secrets in clear.
-    ///   - profile: Names what is secret beyond the tables.
-    ///   - key: Marks are keyed with it; it is never written.
-    /// - Returns: A head, and a line for every case.
-    /// - Throws: When a value cannot be encoded, which no run brings about.
+    ///   - report: The run, with its secrets in clear text.
+    ///   - profile: The profile, which declares the secrets beyond the built-in tables.
+    ///   - key: The key of the hash from which marks are made; it is never written to the file.
+    /// - Returns: A head line, and a line for every case.
+    /// - Throws: An error when a value cannot be encoded, which does not occur with real runs.
     package static func lines(
         _ report: RunReport,
         profile: Profile,
@@ -22,19 +24,21 @@ extension SavedRun {
     static let options = JSONValue.ParseOptions(depthMax: 100_000, duplicateKeys: .keep)
 }
 
-/// Writes the lines of a saved run without its secrets, each line by itself.
+/// Writes the lines of a saved run without its secrets, one line at a time.
 package struct SavedRunWriter: Sendable {
     private let profile: Profile
-    /// The profile as a reader of the file gets it.
+    /// The profile as it will be read back from the file, with its secrets masked.
     private var readProfile: Profile
     private let key: UInt64
     private let declared: SecretDeclaration
     private let known: KnownSecrets
 
+    /// Creates a writer for the runs of one profile.
+    ///
     /// - Parameters:
-    ///   - profile: Names what is secret beyond the tables.
-    ///   - key: Marks are keyed with it; it is never written.
-    /// - Throws: When the profile cannot be encoded, which no profile brings about.
+    ///   - profile: The profile, which declares the secrets beyond the built-in tables.
+    ///   - key: The key of the hash from which marks are made; it is never written to the file.
+    /// - Throws: An error when the profile cannot be encoded, which does not occur in practice.
     package init(
         profile: Profile,
         key: UInt64 = .random(in: .min ... .max)
@@ -45,7 +49,8 @@ package struct SavedRunWriter: Sendable {
         let declared = SecretDeclaration(profile)
         self.declared = declared
         known = KnownSecrets(declared.values) { name in
-            // The rule of secrets looks for that mark, and for no value that was only found.
+            // `SecretRule` searches responses for this mark, but not for the marks of values that
+            // were only found.
             declared.namesFound.contains(name)
                 ? Self.mark(declared.values[name]?.exposed ?? "", key)
                 : SecretRule.mark + name + "›"
@@ -55,18 +60,18 @@ package struct SavedRunWriter: Sendable {
             .decoded(as: Profile.self)
     }
 
-    /// The first line of a run that is over.
+    /// Returns the first line, the head, of a saved run that is over.
     package func head(_ report: RunReport) throws -> String {
         try text(head(of: report), redaction())
     }
 
-    /// The first line of a run that goes on.
+    /// Returns the first line, the head, of a saved run that is still going on.
     ///
     /// - Parameters:
-    ///   - report: The run without its cases.
-    ///   - planned: The IDs of all cases; nil where they are drawn as it goes on.
+    ///   - report: The report of the run, without its cases.
+    ///   - planned: The IDs of all cases; nil when the cases are generated during the run.
     /// - Returns: One line of JSON.
-    /// - Throws: When a value cannot be encoded, which no run brings about.
+    /// - Throws: An error when a value cannot be encoded, which does not occur with real runs.
     package func head(running report: RunReport, planned: [String]?) throws -> String {
         var head = head(of: report)
         head.isRunning = true
@@ -84,7 +89,9 @@ package struct SavedRunWriter: Sendable {
         return SavedRun.Head(clean, profile: profile.redacted(by: profileRedaction))
     }
 
-    /// The values that were found under secret names, to be found elsewhere as well.
+    /// The values that were found in a case under the name of a secret, such as `password`.
+    ///
+    /// They are also masked in all other positions of the case.
     private final class Finds {
         var values: Set<String> = []
     }
@@ -105,12 +112,15 @@ package struct SavedRunWriter: Sendable {
         )
     }
 
-    /// The redaction of a profile; a template such as `{{port}}` is not a secret.
+    /// The redaction that removes secrets from the profile; a template such as `{{port}}` is not a
+    /// secret.
     private var profileRedaction: Redaction {
         redaction(isHarmless: { !SecretDeclaration.isLiteral($0) })
     }
 
-    /// The kind is left out: the same value may stand under two names.
+    /// Returns the mark that replaces a secret.
+    ///
+    /// It does not contain the kind of the secret, because one value may occur under two names.
     private static func mark(_ value: String, _ key: UInt64) -> String {
         var hasher = Hasher()
         hasher.combine(key)
@@ -118,14 +128,14 @@ package struct SavedRunWriter: Sendable {
         return "‹masked:" + String(UInt(bitPattern: hasher.finalize()), radix: 16) + "›"
     }
 
-    /// One line of JSON; every text in it is looked at by its looks once more.
+    /// Returns a value as one line of JSON, in which all words that look like secrets are masked.
     private func text(_ value: some Encodable, _ redaction: Redaction) throws -> String {
         try JSONValue(encoding: value).mapLeaves { leaf in
             leaf.string.map { .string(redaction.words($0)) } ?? leaf
         }.text
     }
 
-    /// The line of one case.
+    /// Returns the line of one case in the file of a saved run.
     package func line(_ result: CaseResult) throws -> String {
         guard let evidence = result.evidence else {
             return try text(bare(result, redaction()), redaction())
@@ -148,7 +158,8 @@ package struct SavedRunWriter: Sendable {
             ? line : try text(bare(result, second), second)
     }
 
-    /// Without its evidence: as it was judged, and never judged again.
+    /// Returns the entry of a case without its evidence, so that the case keeps its verdict and is
+    /// not judged again.
     private func bare(_ result: CaseResult, _ redaction: Redaction) -> SavedRun.Entry {
         var result = result.redacted(by: redaction)
         result.evidence = nil
@@ -183,11 +194,13 @@ extension RunRecord.Sight {
     }
 }
 
-/// What a run made up itself, from the name that stands in the file beside it: no secret of anybody.
+/// The values that a run generated from the names in a contract, such as user IDs and passwords.
+///
+/// They look like secrets but are not.
 private struct MadeUpValues {
     private var values: Set<String> = []
 
-    /// Longer texts of a contract are no names.
+    /// The maximum length in bytes of a string in a contract that may be a name.
     private static let nameLengthMax = 40
 
     init(_ evidence: CaseEvidence) {
@@ -206,7 +219,8 @@ private struct MadeUpValues {
         }
     }
 
-    /// Everything in a contract that may name a user, an account or a made-up value.
+    /// Collects all strings of a contract, given as JSON, that may name a user, an account or a
+    /// generated value.
     private static func collect(_ value: JSONValue, into names: inout Set<String>) {
         switch value {
         case .object(let object):

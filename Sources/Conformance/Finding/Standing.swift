@@ -1,32 +1,36 @@
-/// What a run says about a backend as a whole: which clauses stand, and how far it has come.
+/// The scorecard of a run: the state of every clause and the grade of the backend.
 package struct Standing: Hashable, Sendable {
-    /// What is known about one clause after a run.
+    /// The state of one clause after a run.
     package enum Clause: String, Hashable, Sendable, CaseIterable {
-        /// Every case of it that ran passed, and at least one showed all that it asks about.
+        /// Every case of the clause that ran has passed, and in at least one of them all checks
+        /// could be observed.
         case proven
-        /// A case failed, known or not.
+        /// A case of the clause failed, whether the failure is known or not.
         case failed
-        /// Nothing of it ran to a verdict, or not all of it.
+        /// The cases of the clause, or some of them, did not run or were inconclusive, or had
+        /// checks that could not be observed.
         case unproven
     }
 
-    /// How much a backend can be trusted with; each grade includes the ones before.
+    /// The level of reliability that a backend has proven; each grade includes all lower grades.
     package enum Grade: String, Hashable, Sendable, CaseIterable, Comparable {
         case none = "None"
-        /// Takes what its providers send, from them alone, and survives what it does not know.
+        /// The backend accepts events from its providers only, and tolerates unknown input.
         case receives = "Receives"
-        /// Nothing happens twice.
+        /// The backend applies no event twice.
         case idempotent = "Idempotent"
-        /// Nothing is lost when something fails.
+        /// The backend loses no event when a call or a service fails.
         case resilient = "Resilient"
-        /// Every other must clause that its features call for.
+        /// The backend meets every other `must` clause that applies to its features.
         case complete = "Complete"
 
         package static func < (left: Grade, right: Grade) -> Bool {
             (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
         }
 
-        /// The clauses that the grade adds; the last one takes all that are left.
+        /// The names of the clauses that the grade requires in addition to lower grades.
+        ///
+        /// The set is empty for the last grade, which requires all remaining clauses.
         package var clauses: Set<String> {
             switch self {
             case .none, .complete: []
@@ -37,16 +41,19 @@ package struct Standing: Hashable, Sendable {
             }
         }
 
-        /// The grade that a clause belongs to.
+        /// Returns the lowest grade that requires the clause of this name.
         package static func grade(of clause: String) -> Grade {
             allCases.first { $0.clauses.contains(clause) } ?? .complete
         }
     }
 
     package let clauses: [String: Clause]
-    /// The highest grade whose must clauses, and those of all grades before, are proven as far as
-    /// the profile's features go, which leave enough of them; nil when only a part of the suite was
-    /// selected.
+    /// The highest grade whose `must` clauses, and those of all lower grades, are proven.
+    ///
+    /// Nil when only a part of the suite was selected.
+    ///
+    /// Clauses for features that the profile declares unsupported may stay unproven, within the
+    /// limit of `shareMin`.
     package let grade: Grade?
 
     package init(_ cases: [CaseResult], isWhole: Bool) {
@@ -59,12 +66,14 @@ package struct Standing: Hashable, Sendable {
         grade = Self.grade(cases)
     }
 
-    /// So large a share of the clauses that a grade and those before it ask for has to be proven:
-    /// a profile may except what a backend lacks, but not its way to a grade.
+    /// The minimum share of proven clauses among the clauses of a grade and all lower grades.
+    ///
+    /// The minimum prevents a profile from reaching a grade by declaring most features unsupported.
     package static let shareMin = 0.75
 
     private static func grade(_ cases: [CaseResult]) -> Grade {
-        // A session of one's own proves nothing about the catalogue.
+        // A golden contract, from a user's own recording, proves nothing about the clauses of the
+        // catalogue.
         let asked = cases.filter {
             $0.contract.level == .must && $0.contract.provenance == nil && !isOfAbsentProvider($0)
         }
@@ -73,7 +82,7 @@ package struct Standing: Hashable, Sendable {
         for grade in Grade.allCases.dropFirst() {
             let mine = asked.filter { Grade.grade(of: $0.contract.clause) == grade }
             let ran = mine.filter { !($0.verdict == .notRun && $0.isDeclaredUnsupported) }
-            // Nothing that ran is nothing that was proven.
+            // A grade is not proven when none of its cases ran.
             guard !ran.isEmpty, ran.allSatisfy({ $0.verdict == .passed }) else { break }
             names.formUnion(mine.map(\.contract.clause))
             let proven = Set(
@@ -87,7 +96,7 @@ package struct Standing: Hashable, Sendable {
         return reached
     }
 
-    /// A provider that the backend has nothing to do with is not asked about.
+    /// Whether the case did not run because it needs a provider that the backend does not use.
     private static func isOfAbsentProvider(_ result: CaseResult) -> Bool {
         result.verdict == .notRun && result.isDeclaredUnsupported
             && !Set(result.contract.allNeeds)
@@ -105,7 +114,8 @@ package struct Standing: Hashable, Sendable {
 
     package func count(_ state: Clause) -> Int { clauses.values.count { $0 == state } }
 
-    /// What nobody saw, and the clauses that are unproven for no other reason.
+    /// Returns the checks that no probe could observe, each with the clauses that are unproven only
+    /// because of such checks.
     package static func unseen(_ cases: [CaseResult]) -> [(line: String, clauses: [String])] {
         var clauses: [String: Set<String>] = [:]
         for (clause, cases) in Dictionary(grouping: cases, by: \.contract.clause) {
@@ -117,13 +127,13 @@ package struct Standing: Hashable, Sendable {
         return clauses.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }
     }
 
-    /// The names of the clauses in that state, in order.
+    /// Returns the sorted names of the clauses that are in a state, such as `failed`.
     package func names(_ state: Clause) -> [String] {
         clauses.filter { $0.value == state }.keys.sorted()
     }
 }
 
 extension CaseResult {
-    /// Whether it passed and showed all that it asks about.
+    /// Whether the case passed and all its checks could be observed.
     fileprivate var isProof: Bool { verdict == .passed && unseen.isEmpty }
 }

@@ -1,7 +1,8 @@
-/// Each delivery is answered as its sender understands it, completely and in time.
+/// Judges the backend's response to each delivery, request and call: it must come in time, be
+/// complete and have the expected status.
 ///
-/// Source: RevenueCat fact sheet, section 1.3: 200 is success, everything else is a failure, and
-/// the sender disconnects after 60 s.
+/// Source: RevenueCat fact sheet, section 1.3. To RevenueCat, status 200 means success and every
+/// other status a failure. RevenueCat disconnects after 60 s.
 package struct AnswerRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let contract = evidence.plan.contract
@@ -31,39 +32,43 @@ package struct AnswerRule: Rule {
             return [
                 Finding(
                     .setupFailed,
-                    expected: "delivery '\(delivery.name)' is sent",
-                    actual: "no attempt of it reached the backend"
+                    expected: "delivery '\(delivery.name)' is sent to the backend",
+                    actual: "no attempt at the delivery reached the backend"
                 )
             ]
         }
-        // A failing attempt is allowed while the sender still tries again.
+        // When the sender retries, earlier attempts may fail; only the last one is judged.
         if delivery.isAlongLadder { attempts = [last] }
         return attempts.compactMap { finding(delivery.name, $0, expected, in: evidence) }
     }
 
-    /// A request that does not say what must come back has to succeed; the others are judged by
-    /// their patterns.
+    /// Judges the requests for which the contract expects no certain response: they must succeed.
+    ///
+    /// Requests with an expected response are judged by `GoldenRule`.
     private static func requests(in evidence: CaseEvidence) -> [Finding] {
         evidence.plan.subject.requests.filter { $0.answer == nil }.compactMap { request in
             guard let exchange = evidence.subject.answer(to: request.name) else {
                 return Finding(
                     .setupFailed,
-                    expected: "request '\(request.name)' is made",
-                    actual: "it was not made"
+                    expected: "request '\(request.name)' is sent to the backend",
+                    actual: "the request was not sent"
                 )
             }
             return finding(request.name, exchange, .success, in: evidence)
         }
     }
 
-    /// A call succeeds unless the contract says otherwise; calls that race are the race's business.
+    /// Judges the response to a call of the app, which must succeed unless the contract expects
+    /// another status.
+    ///
+    /// Calls that race against each other are judged by `CallRule`.
     private static func finding(_ call: Call, in evidence: CaseEvidence) -> Finding? {
         if evidence.expectation.race?.calls.contains(call.name) == true { return nil }
         guard let exchange = evidence.subject.answer(to: call.name) else {
             return Finding(
                 .setupFailed,
-                expected: "call '\(call.name)' is made",
-                actual: "it was not made"
+                expected: "the app makes call '\(call.name)' to the backend",
+                actual: "the call was not made"
             )
         }
         return finding(call.name, exchange, call.answers ?? .success, in: evidence)
@@ -106,7 +111,7 @@ package struct AnswerRule: Rule {
         case .failed(_, let text):
             return expected == .anything ? nil : finding(.noAnswer, text)
         case .pending:
-            return finding(.noAnswer, "no answer when the case ended")
+            return finding(.noAnswer, "the backend had sent no response when the case ended")
         case .answerLost, .requestCut:
             return nil
         }

@@ -1,7 +1,8 @@
-/// The backend's own routes answer the right id, tell refusals apart from nothing, and let only as
-/// many callers win as there is to be won.
+/// Judges the app's calls to the backend's own routes: the returned IDs, the equality of refusals,
+/// and the number of calls in a race that succeed.
 ///
-/// Source: identity rules, S-25 to S-28; Firebase fact sheet, section 7, for the fetches of keys.
+/// The rule also judges the number of the backend's requests for Firebase's keys. Source: identity
+/// rules, S-25 to S-28; Firebase fact sheet, section 7.
 package struct CallRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let expectation = evidence.expectation
@@ -14,14 +15,14 @@ package struct CallRule: Rule {
         guard let call = record.plan.calls.first(where: { $0.name == expected.call }),
             let exchange = record.answer(to: expected.call),
             let response = exchange.response, (200..<300).contains(response.status)
-            // Another rule has said that it was not answered, or that it was refused.
+            // A missing response and a refusal are reported by another rule.
         else { return nil }
         guard let pointer = evidence.profile.endpoints[call.route.rawValue]?.answerID else {
             return Finding(
                 .unobservable,
-                expected: "the id in the answer of '\(expected.call)'",
-                actual: "the profile does not say where '\(call.route.rawValue)' answers the id",
-                remedy: "Add 'id: /…' to that endpoint in assay.yaml.",
+                expected: "the ID in the response to '\(expected.call)'",
+                actual: "the profile has no JSON path for the ID in this response",
+                remedy: "Add 'id: /…' to the endpoint '\(call.route.rawValue)' in assay.yaml.",
                 location: expected.location
             )
         }
@@ -31,9 +32,10 @@ package struct CallRule: Rule {
         guard !text.isExactly(wanted) else { return nil }
         return Finding(
             .wrongID,
-            expected: "'\(expected.call)' answers the id of \(expected.user) at \(pointer)",
+            expected: "the response to '\(expected.call)' contains the ID of "
+                + "\(expected.user) at \(pointer)",
             actual: record.plan.users.first { record.namespace.id(of: $0) == text }
-                .map { "the id of \($0)" } ?? text,
+                .map { "the ID of \($0)" } ?? text,
             location: expected.location,
             evidence: [exchange.sequence]
         )
@@ -55,7 +57,8 @@ package struct CallRule: Rule {
         return [
             Finding(
                 .tellingAnswer,
-                expected: "'\(other.name)' answers as '\(first.name)' does: \(first.text)",
+                expected: "'\(other.name)' gets the same response as '\(first.name)': "
+                    + "\(first.text)",
                 actual: other.text,
                 location: evidence.plan.contract.location,
                 evidence: [first.sequence, other.sequence]
@@ -68,14 +71,14 @@ package struct CallRule: Rule {
         let answers = race.calls.compactMap { evidence.subject.answer(to: $0) }
         let winners = answers.filter { (200..<300).contains($0.response?.status ?? 0) }
         let broken = answers.filter { $0.response.map { $0.status >= 500 } ?? true }
-        let statuses = answers.map { $0.response.map { "\($0.status)" } ?? "no answer" }
+        let statuses = answers.map { $0.response.map { "\($0.status)" } ?? "no response" }
         guard winners.count != race.winnerCount || !broken.isEmpty else { return [] }
         return [
             Finding(
                 .wrongWinners,
-                expected: "\(race.winnerCount) of \(race.calls.count) calls succeeds, the others "
-                    + "are denied below 500",
-                actual: statuses.joined(separator: ", "),
+                expected: "exactly \(race.winnerCount) of \(race.calls.count) concurrent calls "
+                    + "succeed, and the others fail with a status below 500",
+                actual: "responses: " + statuses.joined(separator: ", "),
                 location: race.location,
                 evidence: answers.map(\.sequence)
             )
@@ -91,8 +94,8 @@ package struct CallRule: Rule {
         return [
             Finding(
                 .tooManyFetches,
-                expected: "at most \(max) fetches of Firebase's keys",
-                actual: "\(fetches.count)",
+                expected: "requests for Firebase's keys: at most \(max)",
+                actual: "requests for Firebase's keys: \(fetches.count)",
                 location: evidence.plan.contract.location,
                 evidence: fetches.map(\.sequence)
             )

@@ -1,8 +1,11 @@
-/// All that is known about one case: the judged run, its twins, and how well the backend is seen.
+/// All evidence about one case: the judged run, its baseline runs (the same case without faults),
+/// and the kinds of results that can be observed.
 package struct CaseEvidence: Hashable, Sendable {
     package let plan: CasePlan
     package let subject: RunRecord
-    /// Runs of the same twin plan; two of them show which fields differ by themselves.
+    /// The baseline runs of the case, which all execute the same plan without faults.
+    ///
+    /// Two of them show which fields differ from run to run.
     package let twins: [RunRecord]
     @Boxed package private(set) var profile: Profile
     package let sight: RunRecord.Sight

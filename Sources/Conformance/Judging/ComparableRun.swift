@@ -1,12 +1,14 @@
-/// What one run showed, with everything masked that two equal runs do not share.
+/// The observable results of one run (probe responses and effects) with its IDs and times masked,
+/// so that two runs can be compared.
 struct ComparableRun: Sendable {
-    /// A user seen through a probe.
+    /// A pair of a user and a probe that reads the user's state.
     struct View: Hashable, Sendable {
         let user: String
         let probe: String
     }
 
-    /// Effects of one kind to the same people.
+    /// The kind and the recipients of an effect; effects with the same address are compared with
+    /// each other.
     struct Address: Hashable, Sendable {
         let kind: String
         let recipients: [String]
@@ -19,12 +21,14 @@ struct ComparableRun: Sendable {
         let sequence: Int
     }
 
-    /// The probes' answers, or what the profile maps of them; a user or row that is missing is
-    /// null, and an answer that could not be read is not here.
+    /// The masked response of each probe about each user, or only the fields that the profile maps.
+    ///
+    /// A user or row that does not exist is null. A response that could not be read is left out.
     let documents: [View: JSONValue]
-    /// Why the others could not be read.
+    /// The reason for each probe response that could not be read.
     let unreadable: [View: String]
-    /// Those whose probe failed at any time in the run, though it may have been read later.
+    /// The users and probes for which a probe failed at any time in the run, even if a later
+    /// attempt succeeded.
     let unsteadyViews: Set<View>
     let effects: [Address: [MaskedEffect]]
 
@@ -41,7 +45,7 @@ struct ComparableRun: Sendable {
                 let readings =
                     chosen.isEmpty
                     ? probe.readings : probe.readings.filter { chosen.contains($0.key) }
-                // A probe that shows nothing of what was chosen has no say.
+                // A probe that maps none of the compared fields is skipped.
                 if !chosen.isEmpty, readings.isEmpty { continue }
                 switch record.state(of: user, probe: probe.name) {
                 case .document(let value):
@@ -86,15 +90,17 @@ struct ComparableRun: Sendable {
         )
     }
 
-    /// Whether only what the profile maps is compared, by the names of the fields.
+    /// Whether only the fields that the profile maps are compared, under their mapped names,
+    /// instead of whole responses.
     private static func isNarrow(_ evidence: CaseEvidence) -> Bool {
         let expectation = evidence.expectation
         return (expectation.compared.contains(.fields) || !expectation.comparedFields.isEmpty)
             && evidence.profile.probes.contains { !$0.readings.isEmpty }
     }
 
-    /// Where a document holds what the profile maps, but for who owns it: an id that the backend
-    /// made is another for everybody.
+    /// Returns the paths of the mapped fields of a probe that are compared.
+    ///
+    /// The field `account` is left out, because the backend generates its value for every user.
     static func mappedPlaces(of probe: Profile.Probe, _ evidence: CaseEvidence) -> [JSONPointer] {
         let chosen = evidence.expectation.comparedFields
         return probe.readings.filter { name, _ in

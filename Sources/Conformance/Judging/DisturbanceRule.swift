@@ -1,23 +1,29 @@
-/// What a case disturbs took place: a failing provider that nobody called proves nothing.
+/// Judges whether the faults that a case planned took effect.
+///
+/// A case proves nothing when, for example, the backend never called the provider whose response
+/// should fail.
 package struct DisturbanceRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         missedCalls(in: evidence) + missedFailures(in: evidence)
     }
 
-    /// Whoever answers 200 while the store fails has either stored the event elsewhere, or was not
-    /// hit: before a backend that works later that is as it should be.
+    /// Reports a successful response of the backend that was sent while its database was made to
+    /// fail.
+    ///
+    /// Such a backend stored the event elsewhere, or the failure did not affect it. A backend that
+    /// processes events after its response may respond with 200, so this is not reported.
     private static func missedFailures(in evidence: CaseEvidence) -> [Finding] {
         guard evidence.sight.worksLater != true else { return [] }
         let (plan, record) = (evidence.plan.subject, evidence.subject)
         let deliveries = plan.deliveries.filter { $0.storeFailures != nil }.map { delivery in
             (
-                "at the first attempt of '\(delivery.name)'",
+                "during the first attempt of '\(delivery.name)'",
                 record.attempts(of: delivery.name).first?.response?.status, 200...200
             )
         }
         let calls = plan.calls.filter { $0.storeFails == true }.map { call in
             (
-                "while '\(call.name)' is made", record.answer(to: call.name)?.response?.status,
+                "during call '\(call.name)'", record.answer(to: call.name)?.response?.status,
                 200...299
             )
         }
@@ -25,9 +31,9 @@ package struct DisturbanceRule: Rule {
             guard let status, success.contains(status) else { return nil }
             return Finding(
                 .disturbanceMissed,
-                expected: "the store fails \(moment)",
-                actual: "it was answered with \(status), as if nothing had failed",
-                remedy: "Let 'fault: break' in the profile hit what that route writes to.",
+                expected: "the database fails \(moment)",
+                actual: "the backend responded with \(status), as if nothing had failed",
+                remedy: "Make 'fault: break' in the profile break the storage of this route.",
                 location: evidence.plan.contract.location
             )
         }
@@ -39,14 +45,19 @@ package struct DisturbanceRule: Rule {
             Finding(
                 .disturbanceMissed,
                 expected:
-                    "call \(missed.number) of the backend to \(missed.provider), to disturb it",
-                actual: "\(missed.count(in: evidence.subject)) calls",
+                    "the backend makes call \(missed.number) to \(missed.provider), for which a "
+                    + "fault is planned",
+                actual: "calls of the backend to \(missed.provider): "
+                    + "\(missed.count(in: evidence.subject))",
                 location: evidence.plan.contract.location
             )
         ]
     }
 
-    /// The first call that was to fail and that the backend did not make; nil when it made them all.
+    /// Returns the first call to a provider that should meet a planned fault and that the backend
+    /// did not make.
+    ///
+    /// Nil when it made all such calls.
     package static func missedCall(in evidence: CaseEvidence) -> MissedCall? {
         for case .provider(let plan) in evidence.plan.subject.steps {
             guard let first = plan.answers.firstIndex(where: { $0 != .asUsual }) else { continue }
@@ -61,15 +72,16 @@ package struct DisturbanceRule: Rule {
     }
 }
 
-/// A call of the backend to a provider that a contract lets fail.
+/// A call of the backend to a provider for which a contract plans a fault, and which may not have
+/// been made.
 package struct MissedCall: Hashable, Sendable {
     package let provider: Exchange.Party
-    /// Its position among the calls to that provider, from 1.
+    /// The position of the call among the backend's calls to that provider, counted from 1.
     package let number: Int
-    /// Whether reads count as calls.
+    /// Whether reads (GET and HEAD requests) count as calls.
     let includesReads: Bool
 
-    /// The number of calls that count in a run.
+    /// Returns the number of calls in a run that the backend made to the provider.
     func count(in record: RunRecord) -> Int {
         record.exchanges.count {
             $0.from == .backend && $0.to == provider
@@ -77,6 +89,6 @@ package struct MissedCall: Hashable, Sendable {
         }
     }
 
-    /// Whether the run ended before the backend made that call.
+    /// Whether the run ended before the backend made the call.
     package func isMissed(in record: RunRecord) -> Bool { count(in: record) < number }
 }

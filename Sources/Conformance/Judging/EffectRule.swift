@@ -1,7 +1,8 @@
-/// The providers saw as many effects as the contract allows, and each under one steady key.
+/// Judges the number of effects at the providers, such as pushes, and the idempotency keys of the
+/// attempts at them.
 package struct EffectRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
-        // What counts nothing and compares no keys is another rule's business.
+        // An expectation of an effect without counts and keys is judged by another rule.
         evidence.expectation.effects.filter {
             ($0.countMin > 0 || $0.countMax != nil || $0.hasSteadyKey || $0.keyCount != nil)
                 && $0.says == nil
@@ -9,7 +10,9 @@ package struct EffectRule: Rule {
             + evidence.expectation.effects.compactMap { added($0, in: evidence) }
     }
 
-    /// How many more there are than in the twin, which knows what was given and nothing else.
+    /// Judges the number of effects that the steps of the case add to those of the baseline run.
+    ///
+    /// The baseline run of such a case contains only the `given` steps.
     private static func added(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
@@ -18,8 +21,8 @@ package struct EffectRule: Rule {
         guard let twin = evidence.twins.first else {
             return Finding(
                 .twinFailed,
-                expected: "a run without the steps, to count what they add",
-                actual: "there was none; the contract names no 'like'",
+                expected: "a baseline run without the steps, to count the effects that they add",
+                actual: "there was no baseline run, because the contract has no 'like'",
                 location: expected.location
             )
         }
@@ -35,7 +38,7 @@ package struct EffectRule: Rule {
             Finding(
                 .effectCount,
                 expected: wanted,
-                actual: "\(more) more",
+                actual: "\(more) more than without the steps",
                 location: expected.location,
                 evidence: mine.map(\.sequence),
                 isFinal: isFinal
@@ -43,7 +46,7 @@ package struct EffectRule: Rule {
         }
         if let max = expected.addedMax, more > max {
             return finding(
-                "at most \(max) \(expected.kind) more than without the steps",
+                "at most \(max) more \(expected.kind) than without the steps",
                 isFinal: true
             )
         }
@@ -51,7 +54,7 @@ package struct EffectRule: Rule {
         let theirs = matching(evidence.subject, other).count - matching(twin, other).count
         guard more != theirs else { return nil }
         return finding(
-            "as many \(expected.kind) more than without the steps as \(other) gets, \(theirs)",
+            "the steps cause as many \(expected.kind) as they cause for \(other): \(theirs)",
             isFinal: more > theirs
         )
     }
@@ -95,8 +98,8 @@ package struct EffectRule: Rule {
                 Finding(
                     .unobservable,
                     expected: "\(range) \(expected.kind)\(whom)",
-                    actual: "this backend sent no push in calibration either",
-                    remedy: "If it sends none by design, write 'features: {except: [push]}'."
+                    actual: "the backend sent no push after a plain purchase either",
+                    remedy: "If that is intended, set 'features: {except: [push]}' in assay.yaml."
                 )
             )
         }
@@ -107,8 +110,11 @@ package struct EffectRule: Rule {
         return findings
     }
 
-    /// As many keys as there were events, so that what is tried again is told to be the same, and
-    /// what is another is told to be another.
+    /// Judges the number of different idempotency keys on all attempts, which must equal the number
+    /// of events.
+    ///
+    /// The attempts for one event then share a key, and those for different events have different
+    /// keys.
     private static func keyCountFinding(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
@@ -121,19 +127,21 @@ package struct EffectRule: Rule {
         let found = Set(keys.compactMap(\.self)).count
         guard !calls.isEmpty, found != count || keys.contains(nil) else { return nil }
         let missing = keys.count { $0 == nil }
-        let without = missing == 0 ? "" : ", \(missing) without one"
+        let without = missing == 0 ? "" : ", \(missing) of them without a key"
         return Finding(
             .keyChanged,
             expected:
-                "\(count) idempotency key\(count == 1 ? "" : "s") in all, one on every attempt",
-            actual: "\(found) on \(calls.count) attempt\(calls.count == 1 ? "" : "s")\(without)",
+                "\(count) idempotency key\(count == 1 ? "" : "s") in total, one on every attempt",
+            actual: "\(found) key\(found == 1 ? "" : "s") on \(calls.count) "
+                + "attempt\(calls.count == 1 ? "" : "s")\(without)",
             location: expected.location,
             evidence: calls.map(\.sequence)
         )
     }
 
-    /// Attempts at one effect, accepted or not, must share their key (OneSignal fact sheet,
-    /// section 5, and trap 4).
+    /// Judges that all attempts at one effect, accepted or not, have the same idempotency key.
+    ///
+    /// Source: OneSignal fact sheet, section 5, and trap 4.
     private static func keyFinding(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
@@ -144,8 +152,8 @@ package struct EffectRule: Rule {
         guard calls.count > 1 else {
             return Finding(
                 .unobservable,
-                expected: "two attempts of one push, to compare their keys",
-                actual: "\(calls.count) attempt(s)",
+                expected: "at least two attempts at one push, to compare their idempotency keys",
+                actual: "\(calls.count) attempt\(calls.count == 1 ? "" : "s")",
                 location: expected.location
             )
         }
@@ -153,8 +161,8 @@ package struct EffectRule: Rule {
         guard Set(keys).count > 1 || keys.contains(nil) else { return nil }
         return Finding(
             .keyChanged,
-            expected: "one idempotency key on every attempt",
-            actual: keys.map { $0 ?? "none" }.joined(separator: ", "),
+            expected: "the same idempotency key on every attempt",
+            actual: "keys: " + keys.map { $0 ?? "none" }.joined(separator: ", "),
             location: expected.location,
             evidence: calls.map(\.sequence)
         )

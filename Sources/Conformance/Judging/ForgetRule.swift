@@ -1,15 +1,14 @@
-/// Of a deleted account no probe shows anything that names its person or one of their phones.
-///
-/// Source: clause catalogue, A-11.
+/// Judges that no probe response contains personal data of a deleted account: its email address or
+/// the install IDs of its phones.
 package struct ForgetRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let expectation = evidence.expectation
         let record = evidence.subject
         return expectation.forgotten.compactMap { user in
             let personal =
-                [("the address", record.namespace.accountID(of: user))]
+                [("the email address", record.namespace.accountID(of: user))]
                 + phones(of: user, in: record).map {
-                    ("the phone", record.namespace.installID(of: $0))
+                    ("the install ID", record.namespace.installID(of: $0))
                 }
             let looks = record.exchanges.filter {
                 guard $0.completed != nil, case .probe(_, user) = $0.purpose else { return false }
@@ -18,12 +17,12 @@ package struct ForgetRule: Rule {
             guard !looks.isEmpty else {
                 return Finding(
                     .unobservable,
-                    expected: "a look at what is left of \(user)",
-                    actual: "no probe was asked",
+                    expected: "a probe response that shows the remaining data of \(user)",
+                    actual: "no probe was sent",
                     location: expectation.forgottenLocation
                 )
             }
-            // Only the last look of each probe counts.
+            // Only the last response of each probe is judged.
             var last: [Exchange.Purpose: Exchange] = [:]
             for look in looks { last[look.purpose] = look }
             for look in last.values.sorted(by: { $0.sequence < $1.sequence }) {
@@ -31,8 +30,8 @@ package struct ForgetRule: Rule {
                 guard let kept = personal.first(where: { body.holds($0.1) }) else { continue }
                 return Finding(
                     .personalDataKept,
-                    expected: "nothing personal is left of \(user)",
-                    actual: "\(look.request.target) still shows \(kept.0)",
+                    expected: "no personal data of \(user) remains after the deletion",
+                    actual: "the probe \(look.request.target) still returns \(kept.0)",
                     location: expectation.forgottenLocation,
                     evidence: [look.sequence]
                 )
@@ -41,8 +40,11 @@ package struct ForgetRule: Rule {
         }
     }
 
-    /// Under which names the person's phones have their install ids: those that an app ran on, and
-    /// the user itself where the app announces it without a phone.
+    /// Returns the phone names from which the run's `Namespace` derives the install IDs of the
+    /// user's phones.
+    ///
+    /// These are the names of the phones on which an app ran. An app without a phone uses the
+    /// user's own name.
     private static func phones(of user: String, in record: RunRecord) -> [String] {
         let named = record.plan.phoneSteps.compactMap { step -> String? in
             switch step {

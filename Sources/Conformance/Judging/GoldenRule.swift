@@ -1,7 +1,7 @@
-/// What was recorded happens again: every answer looks as its pattern says, and the providers were
-/// told the same.
+/// Judges a golden contract, which replays a recording: every response matches its recorded
+/// pattern, and the providers get the same messages.
 ///
-/// Source: clause G-01, which every golden contract proves (decision 0019).
+/// Source: clause G-01, which every golden contract proves (decision record 0019).
 package struct GoldenRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let record = evidence.subject
@@ -18,13 +18,16 @@ package struct GoldenRule: Rule {
         return findings + effects.compactMap { effect($0, seen.values, in: record) }
     }
 
-    /// One step that says what its answer must look like, and what came.
+    /// A step of the contract that has an expected response, together with the response that it
+    /// got.
     private struct Answered {
         let name: String
         let pattern: AnswerPattern
         let exchange: Exchange?
         let mismatches: [TemplateValues.Mismatch]
-        /// Statuses of deliveries are judged where all deliveries are.
+        /// Whether the step is a request.
+        ///
+        /// For a delivery, `AnswerRule` judges the status.
         let isRequest: Bool
 
         func findings(_ contractPlace: SourceLocation) -> [Finding] {
@@ -33,8 +36,8 @@ package struct GoldenRule: Rule {
                 return [
                     Finding(
                         .setupFailed,
-                        expected: "request '\(name)' is made",
-                        actual: "it was not made",
+                        expected: "request '\(name)' is sent to the backend",
+                        actual: "the request was not sent",
                         location: pattern.location
                     )
                 ]
@@ -51,7 +54,7 @@ package struct GoldenRule: Rule {
             guard let response = exchange.response else {
                 guard isRequest else { return [] }
                 let text =
-                    if case .failed(_, let text) = exchange.outcome { text } else { "no answer" }
+                    if case .failed(_, let text) = exchange.outcome { text } else { "no response" }
                 return [finding(.noAnswer, text)]
             }
             guard response.status == pattern.status else {
@@ -66,8 +69,8 @@ package struct GoldenRule: Rule {
             let place = GoldenRule.place(first.pointer)
             var found = Finding(
                 .answerDiffers,
-                expected: "\(first.expected) at \(place) of the answer to '\(name)'",
-                actual: first.actual ?? "nothing there",
+                expected: "\(first.expected) at \(place) of the response to '\(name)'",
+                actual: first.actual ?? "no value at this path",
                 location: pattern.places[first.pointer.description] ?? pattern.location,
                 evidence: [exchange.sequence]
             )
@@ -76,7 +79,7 @@ package struct GoldenRule: Rule {
         }
     }
 
-    /// The names of the steps whose answers are not what their patterns say.
+    /// Returns the names of the steps whose responses do not match their patterns.
     package static func differingSteps(of record: RunRecord) -> Set<String> {
         Set(
             walk(record).steps.filter {
@@ -85,20 +88,21 @@ package struct GoldenRule: Rule {
         )
     }
 
-    /// One place where a run is not what a golden contract says.
+    /// A difference between a run and the golden contract that it replays.
     package struct Difference: Hashable, Sendable {
         package enum Owner: Hashable, Sendable {
-            /// The answer to the step of that name.
+            /// The difference is in the response to the step of that name.
             case answer(String)
-            /// What the message at that position of the contract says.
+            /// The difference is in the message that the contract expects at that position.
             case message(Int)
         }
 
         package let owner: Owner
         package let expected: String
-        /// Nil when there is nothing at that place.
+        /// The value in the run; nil when the run has no such value.
         package let actual: String?
-        /// Nil when it is not one place: another status, no answer, another number of messages.
+        /// The differing value with its JSON path; nil when the status or the number of messages
+        /// differs, or the response is missing.
         package let mismatch: TemplateValues.Mismatch?
 
         init(_ owner: Owner, expected: String, actual: String?) {
@@ -112,15 +116,16 @@ package struct GoldenRule: Rule {
         }
     }
 
-    /// Every place where a run is not what its golden contract says, the messages held against
-    /// those that come closest.
+    /// Returns every difference between a run and the golden contract that it replays.
+    ///
+    /// Each expected message is compared with the most similar message of the run.
     package static func differences(in evidence: CaseEvidence) -> [Difference] {
         let seen = walk(evidence.subject)
         var found = seen.steps.flatMap { step -> [Difference] in
             let owner = Difference.Owner.answer(step.name)
             let status = step.exchange?.response?.status
             guard status == step.pattern.status else {
-                let actual = status.map { "\($0)" } ?? "no answer"
+                let actual = status.map { "\($0)" } ?? "no response"
                 return [Difference(owner, expected: "\(step.pattern.status)", actual: actual)]
             }
             return step.mismatches.map { Difference(owner, $0) }
@@ -134,14 +139,17 @@ package struct GoldenRule: Rule {
             if let closest, matching < effect.countMin {
                 found += closest.map { Difference(.message(index), $0) }
             } else {
-                let (wanted, told) = ("\(effect.countMin) messages", "\(matching) of them")
+                let (wanted, told) = ("messages: \(effect.countMin)", "messages: \(matching)")
                 found.append(Difference(.message(index), expected: wanted, actual: told))
             }
         }
         return found
     }
 
-    /// Goes through the steps as the runner did, filling and learning in the same order.
+    /// Matches each response of a run with its pattern, in the order of the steps.
+    ///
+    /// The template values (generated IDs and times) are computed again in the same order as in the
+    /// run.
     private static func walk(
         _ record: RunRecord
     ) -> (steps: [Answered], values: TemplateValues) {
@@ -190,7 +198,8 @@ package struct GoldenRule: Rule {
 
     private typealias Held = (mismatches: [TemplateValues.Mismatch], exchange: Exchange)
 
-    /// Every message of that kind, held against what one should say; nil where nothing is said.
+    /// Compares every message of the expected kind with the expected content; returns nil when no
+    /// content is expected.
     private static func held(
         _ expected: EffectExpectation,
         _ values: TemplateValues,
@@ -207,7 +216,7 @@ package struct GoldenRule: Rule {
                     .init(
                         pointer: JSONPointer(tokens: ["to"]),
                         expected: "\(expected.user ?? "") (\(id))",
-                        actual: reached.isEmpty ? "nobody" : reached
+                        actual: reached.isEmpty ? "no user" : reached
                     ),
                     at: 0
                 )
@@ -228,13 +237,14 @@ package struct GoldenRule: Rule {
         }
     }
 
-    /// Whom a message reached, users by their names.
+    /// Returns the recipients of a message for a report, with the users' names instead of their
+    /// IDs.
     private static func reached(_ effect: Effect, _ record: RunRecord) -> String {
         let names = effect.recipients.map { id in
             record.plan.users.first { record.namespace.id(of: $0) == id }
                 ?? (id == Audience.everyone ? "a segment" : id)
         }
-        return names.isEmpty ? "nobody" : names.joined(separator: ", ")
+        return names.isEmpty ? "no user" : names.joined(separator: ", ")
     }
 
     private static func effect(
@@ -252,8 +262,8 @@ package struct GoldenRule: Rule {
             .effectContent,
             expected: "\(expected.countMin) \(expected.kind)"
                 + ((expected.user ?? expected.audience?.text).map { " to \($0)" } ?? "")
-                + " that says \(says.text.prefix(200))",
-            actual: "\(matching.count) of \(judged.count)",
+                + " with content \(says.text.prefix(200))",
+            actual: "\(matching.count) of \(judged.count) messages match",
             location: expected.location,
             evidence: judged.map(\.exchange.sequence),
             isFinal: matching.count > expected.countMin
@@ -270,7 +280,8 @@ package struct GoldenRule: Rule {
 
     // MARK: Near misses
 
-    /// The first differing places, each with what was expected and what was there.
+    /// Returns report lines with the first differences, each with the expected and the actual
+    /// value.
     private static func lines(
         _ mismatches: [TemplateValues.Mismatch],
         lineMax: Int = 12
@@ -279,16 +290,16 @@ package struct GoldenRule: Rule {
         var lines = mismatches.prefix(room).flatMap { mismatch in
             [
                 place(mismatch.pointer), "  - \(mismatch.expected)",
-                "  + \(mismatch.actual ?? "nothing there")",
+                "  + \(mismatch.actual ?? "no value at this path")",
             ]
         }
         if mismatches.count > room {
-            lines.append("… and \(mismatches.count - room) more places")
+            lines.append("… and \(mismatches.count - room) more differences")
         }
         return lines
     }
 
     private static func place(_ pointer: JSONPointer) -> String {
-        pointer.tokens.isEmpty ? "the top" : pointer.description
+        pointer.tokens.isEmpty ? "the top level" : pointer.description
     }
 }

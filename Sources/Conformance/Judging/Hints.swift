@@ -1,9 +1,11 @@
-/// What the evidence shows beside the findings, and may be their cause.
+/// Hints: observations in the evidence of a case that may explain its findings.
 extension CaseEvidence {
     package var hints: [String] { [twoKnownIDs].compactMap { $0 } }
 
-    /// An event that names two ids that the app had announced before: whoever looks for one of them
-    /// finds half a person.
+    /// A hint about an event that contains two IDs which the app had registered before; nil without
+    /// such an event.
+    ///
+    /// A backend that looks up only one of the two IDs finds only part of the user's data.
     private var twoKnownIDs: String? {
         let names = subject.namespace
         let ids = subject.plan.users.flatMap { [names.id(of: $0), names.anonymousID(of: $0)] }
@@ -17,19 +19,19 @@ extension CaseEvidence {
                 announced.formUnion(named)
                 continue
             }
-            // A transfer names two persons, who have to stay two.
+            // A TRANSFER event concerns two users, who have to stay separate.
             if isTransfer(name) { continue }
             let known = named.intersection(announced).sorted()
             if known.count > 1 {
-                return "'\(name)' names two ids that the app had announced, "
+                return "'\(name)' contains two IDs that the app had registered before, "
                     + known.joined(separator: " and ")
-                    + ": they are one person's, and both have to lead to the same row"
+                    + "; both belong to the same user and must lead to the same record"
             }
         }
         return nil
     }
 
-    /// Whether it is one, or the same once more.
+    /// Whether the delivery of that name is a TRANSFER event or a repetition of one.
     private func isTransfer(_ name: String) -> Bool {
         guard let delivery = subject.plan.deliveries.first(where: { $0.name == name }) else {
             return false

@@ -1,4 +1,4 @@
-/// Judges one case by every rule.
+/// Applies every rule of judgment to the evidence of one case, and decides the verdict.
 package enum Judge {
     package static var rules: [any Rule.Type] {
         [
@@ -8,12 +8,13 @@ package enum Judge {
         ]
     }
 
-    /// The verdict before the known-failing list is looked at.
+    /// Returns the verdict of a case and its findings, before the list of known failures is
+    /// applied.
     ///
-    /// Findings against the backend win over doubts: a case that failed one expectation has
-    /// failed, even when another could not be observed.
+    /// A finding against the backend outweighs an inconclusive one: a case that failed one
+    /// expectation has failed, even when another expectation could not be observed.
     package static func judge(_ evidence: CaseEvidence) -> (verdict: Verdict, findings: [Finding]) {
-        // First: whoever has ended is gone as well.
+        // This check comes first, because a backend that exited is also unreachable.
         if let exit = evidence.subject.backendExit {
             let finding = Finding(
                 .backendExited,
@@ -29,7 +30,7 @@ package enum Judge {
         }
         let found = rules.flatMap { $0.findings(in: evidence) }
         let findings = heedingRetries(heedingStarvation(found, in: evidence), in: evidence)
-        // A limiter was judged, and not what stands behind it.
+        // A status of 429 comes from the backend's rate limiter and not from the code under test.
         if let throttle = findings.first(where: { $0.code == .throttled }) {
             return (.inconclusive, [throttle])
         }
@@ -38,10 +39,11 @@ package enum Judge {
         return findings.isEmpty ? (.passed, []) : (.inconclusive, findings)
     }
 
-    /// What the case itself was left without an answer to, where its twin found nobody who answers.
+    /// Returns the findings about missing responses in a case whose baseline run (without faults)
+    /// could not start.
     ///
-    /// A twin that could not be made decides nothing; but this needs no twin, and may well be why
-    /// there is none: a backend that has wedged in the case.
+    /// Without a baseline run, a case is usually inconclusive. These findings do not need one, and
+    /// they may explain why it is missing: the case blocked the backend.
     private static func unanswered(in evidence: CaseEvidence) -> [Finding] {
         let isOfTwinAlone = evidence.subject.trouble == nil
         let couldNotBegin = evidence.twins.contains { twin in
@@ -54,41 +56,45 @@ package enum Judge {
 
     private static func trouble(in evidence: CaseEvidence) -> Finding? {
         let runs =
-            [("the case", evidence.subject)] + evidence.twins.map { ("its twin", $0) }
+            [("the case", evidence.subject)] + evidence.twins.map { ("its baseline run", $0) }
         return runs.lazy.compactMap { name, record in
             record.trouble.map { finding(for: $0, in: name) }
         }.first
     }
 
-    /// What a run's trouble is called, which says nothing about the backend.
+    /// Returns the inconclusive finding for a problem of a run that prevents a verdict about the
+    /// backend.
     private static func finding(for trouble: RunRecord.Trouble, in run: String) -> Finding {
         let (code, expected, actual): (FindingCode, String, String) =
             switch trouble {
             case .registrationFailed(let user, let text):
                 (.setupFailed, "user '\(user)' is created before \(run)", text)
-            case .backendGone(let text): (.backendGone, "the backend answers", text)
+            case .backendGone(let text): (.backendGone, "the backend responds", text)
             case .journalGap:
                 (
                     .journalGap, "every exchange of \(run) is in the journal",
-                    "the journal was full and forgot the oldest entries"
+                    "the journal was full and dropped its oldest entries"
                 )
             case .restartFailed(let text):
-                (.setupFailed, "the backend comes back after a restart", text)
-            case .probeFailed(let text): (.setupFailed, "the probes answer", text)
-            case .pageUnusable(let text): (.setupFailed, "the page loads and reacts", text)
+                (.setupFailed, "the backend responds again after a restart", text)
+            case .probeFailed(let text): (.setupFailed, "the probes respond", text)
+            case .pageUnusable(let text): (.setupFailed, "the page loads and reacts to input", text)
             case .disturbanceMissed(let text):
-                (.disturbanceMissed, "something to disturb in \(run)", text)
+                (.disturbanceMissed, "the planned fault of \(run) takes effect", text)
             case .actFailed(let text):
-                (.disturbanceMissed, "every act in \(run) ends as it has to", text)
+                (.disturbanceMissed, "every action in \(run) ends as planned", text)
             case .overTooSoon(let text):
-                (.disturbanceMissed, "an event is answered before what it tells of is over", text)
+                (
+                    .disturbanceMissed,
+                    "the response to an event comes before the event's period ends", text
+                )
             }
         let remedy: String? =
             switch trouble {
             case .pageUnusable:
-                "Open the page by hand; its URL is given by --url or 'app: url:'."
+                "Open the page in a browser; its URL comes from --url or 'app: url:'."
             case .actFailed:
-                "Look at the last call in the timeline: whoever answered it says why."
+                "See the response to the last call in the timeline; it contains the reason."
             case .registrationFailed, .backendGone, .journalGap, .restartFailed, .probeFailed,
                 .disturbanceMissed, .overTooSoon:
                 nil
@@ -98,8 +104,9 @@ package enum Judge {
 }
 
 extension Judge {
-    /// Whether time alone could turn these findings into none: something is missing that may
-    /// still come, and nothing is there that cannot go away.
+    /// Whether a longer wait might resolve all of these findings.
+    ///
+    /// It might when something is missing that may still arrive, and nothing unwanted exists.
     package static func mayImprove(_ findings: [Finding]) -> Bool {
         !findings.isEmpty
             && findings.allSatisfy { finding in
@@ -108,7 +115,7 @@ extension Judge {
                 case .effectMissing, .effectCount, .stateDiffers, .stateValue, .userMissing,
                     .keyChanged, .effectContent, .commandMissing, .identitySplit, .registrationLost,
                     .startTooSlow, .wrongPerson, .screenDiffers, .personalDataKept,
-                    // The backend may not have written it yet.
+                    // The backend may not have written the missing field yet.
                     .readingAbsent:
                     true
                 case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
@@ -122,13 +129,13 @@ extension Judge {
                     .wrongOrder, .guessableID, .openSecret, .pageBroken, .machineBusy,
                     .patienceOver:
                     false
-                // The call may still come.
+                // The backend may still make the call that should meet the fault.
                 case .disturbanceMissed: true
                 }
             }
     }
 
-    /// Whether a finding rests on what a twin showed, or did not show.
+    /// Whether any of the findings depends on the results of a baseline run.
     package static func dependsOnTwin(_ findings: [Finding]) -> Bool {
         dependsOnVolatility(findings)
             || findings.contains {
@@ -137,7 +144,7 @@ extension Judge {
             }
     }
 
-    /// Whether a finding rests on the belief that a place is steady.
+    /// Whether any of the findings compares values that could also differ between two equal runs.
     package static func dependsOnVolatility(_ findings: [Finding]) -> Bool {
         findings.contains { $0.code == .stateDiffers || $0.code == .effectDiffers }
     }

@@ -1,6 +1,7 @@
-/// Makes two runs of one backend comparable: ids become names, wall-clock times one token.
+/// Masks the values that differ between two runs: IDs are replaced by names, and times within the
+/// run by one token.
 package struct Masking: Sendable {
-    /// One spelling of an id, and what stands in for it.
+    /// One spelling of an ID, such as its lower-case form, and the token that replaces it.
     private struct Token {
         let bytes: [UInt8]
         let token: [UInt8]
@@ -8,18 +9,23 @@ package struct Masking: Sendable {
 
     private let whole: [String: String]
     private let parts: [Token]
-    /// When the backend's clock may have been read.
+    /// The time ranges of the run on the backend's clock; a time within them is masked.
     private let moments: [ClosedRange<Instant>]
 
-    /// Slack around the run for clocks that round to whole seconds.
+    /// The time by which the masked ranges extend the run, for clocks that round to whole seconds.
     private static let slack: Duration = .seconds(2)
-    /// Shorter ids are replaced only where they stand alone: 1001 would be found inside dates too.
+    /// The minimum length in bytes of an ID that is replaced inside longer strings.
+    ///
+    /// A shorter ID such as 1001 also occurs inside dates.
     private static let idLengthMin = 8
     package static let wallClock = JSONValue.string("‹wall clock›")
 
+    /// Creates the masking for the values of one run.
+    ///
     /// - Parameters:
-    ///   - record: The run whose ids and times are masked.
-    ///   - reader: A user who is called so, whatever his name: see `Namespace.tokens`.
+    ///   - record: The run whose IDs and times are masked.
+    ///   - reader: A user whose ID is replaced by a token without the user's name: see
+    ///     `Namespace.tokens`.
     package init(_ record: RunRecord, reader: String? = nil) {
         let tokens = record.namespace.tokens(
             users: record.plan.users,
@@ -31,7 +37,7 @@ package struct Masking: Sendable {
             uniquingKeysWith: { first, _ in first }
         )
         parts = tokens.filter { $0.id.utf8.count >= Self.idLengthMin }.flatMap { id, token in
-            // Ids turn up in other cases too: upper-case UUIDs, lower-case columns.
+            // Some backends change the case of IDs, as in upper-case UUIDs or lower-case columns.
             let (lower, upper) = (id.lowercased(), id.uppercased())
             let spellings = [id] + (lower == id ? [] : [lower]) + (upper == id ? [] : [upper])
             return spellings.map { Token(bytes: Array($0.utf8), token: Array(token.utf8)) }
@@ -41,8 +47,11 @@ package struct Masking: Sendable {
         moments = began > ended ? [] : aheads.map { began + $0...ended + $0 }
     }
 
-    /// - Parameter value: A body, or a part of one.
-    /// - Returns: It with names for ids, as values and as keys, and one token for the run's moments.
+    /// Returns a copy of a value in which the IDs and the times of the run are masked.
+    ///
+    /// - Parameter value: A JSON body or a part of one.
+    /// - Returns: The value with names in place of IDs, in values and keys, and one token in place
+    ///   of each time of the run.
     package func apply(_ value: JSONValue) -> JSONValue {
         value.mapLeaves(keys: replaceIDs) { leaf in
             if let moment = Self.instant(leaf), moments.contains(where: { $0 ~= moment }) {
@@ -62,7 +71,7 @@ package struct Masking: Sendable {
         var bytes = Array(text.utf8)
         var isChanged = false
         for part in parts {
-            // No token contains an id, so replacing comes to an end.
+            // The loop terminates, because no token contains an ID.
             while let start = bytes.place(of: part.bytes) {
                 bytes.replaceSubrange(start..<(start + part.bytes.count), with: part.token)
                 isChanged = true
@@ -71,7 +80,8 @@ package struct Masking: Sendable {
         return isChanged ? String(decoding: bytes, as: UTF8.self) : text
     }
 
-    /// A moment in any spelling that databases and APIs use: ISO text, seconds or milliseconds.
+    /// Parses a time in a format that databases and APIs use: ISO 8601, or seconds or milliseconds
+    /// since 1970; returns nil for other values.
     package static func instant(_ value: JSONValue) -> Instant? {
         switch value {
         case .string(let text):

@@ -1,13 +1,13 @@
-/// A probe's answer, understood.
+/// The state of a user as a probe returned it: a document, nothing, or an unreadable response.
 package enum ObservedState: Hashable, Sendable {
     case document(JSONValue)
-    /// There is no such thing: 404 or 410, or nothing in the answer.
+    /// The user or row does not exist: the response is 404, 410 or empty.
     case missing
     case unreadable(String)
 
     package init(_ exchange: Exchange) {
         guard let response = exchange.response else {
-            let place = "no answer to \(exchange.request.method) \(exchange.request.target)"
+            let place = "no response to \(exchange.request.method) \(exchange.request.target)"
             if case .failed(_, let reason) = exchange.outcome {
                 self = .unreadable("\(place): \(reason)")
             } else {
@@ -23,17 +23,18 @@ package enum ObservedState: Hashable, Sendable {
                 self = document.isEmpty ? .missing : .document(document)
             } catch {
                 self = .unreadable(
-                    "the probe's answer is not JSON: \(error)" + Self.excerpt(of: response.body)
+                    "the probe's response is not JSON: \(error)" + Self.excerpt(of: response.body)
                 )
             }
         default:
             self = .unreadable(
-                "the probe answered \(response.status)" + Self.excerpt(of: response.body)
+                "the probe returned \(response.status)" + Self.excerpt(of: response.body)
             )
         }
     }
 
-    /// The beginning of a body on one line, after a colon; empty where there is no text.
+    /// Returns a colon and the beginning of a response body on one line; empty for a body without
+    /// text.
     private static func excerpt(of body: [UInt8]) -> String {
         let text = String(decoding: body.prefix(4 * excerptMax), as: UTF8.self)
             .split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -41,15 +42,15 @@ package enum ObservedState: Hashable, Sendable {
         return ": " + text.prefix(excerptMax) + (text.count > excerptMax ? "…" : "")
     }
 
-    /// Characters of a response that a finding shows.
+    /// The maximum number of characters of a response body that a finding shows.
     private static let excerptMax = 120
 }
 
 extension Exchange {
-    /// Whether a probe has failed in a way that may pass, so that it is read once more.
+    /// Whether the exchange is a probe that failed, and a second attempt might succeed.
     ///
-    /// The backend or the connection failed, or the body could not be read.
-    /// A probe that was not answered in time has had its time, and a refusal is a decision.
+    /// A second attempt might succeed when the backend or the connection failed, or when the body
+    /// could not be parsed. It is not made after a timeout or a refusal.
     package var isPassingProbeFailure: Bool {
         guard case .unreadable = ObservedState(self) else { return false }
         return switch outcome {
@@ -65,16 +66,18 @@ extension HTTPMessage.Response {
 }
 
 extension RunRecord.Sight {
-    /// Why what looks right proves nothing; nil where a plain purchase can be seen.
+    /// The reason why a correct state proves nothing: a plain purchase had no visible result.
+    ///
+    /// Nil when it had one.
     var blindness: String? {
         guard isBlind else { return nil }
-        let answer = plainAnswer.map { "; the webhook answered \($0)" } ?? ""
-        return "a plain purchase shows nowhere, neither in a probe nor by a push" + answer
+        let answer = plainAnswer.map { "; the webhook returned \($0)" } ?? ""
+        return "a plain purchase changed no probe response and caused no push" + answer
     }
 }
 
 extension JSONValue {
-    /// Whether it is null, or holds nothing.
+    /// Whether the value is null, an empty array or an empty object.
     fileprivate var isEmpty: Bool {
         switch self {
         case .null: true
@@ -84,7 +87,8 @@ extension JSONValue {
         }
     }
 
-    /// The value without that id, so that answers about two people can be compared.
+    /// Returns the value with a user's ID replaced by a token, so that responses about two users
+    /// are comparable.
     package func leavingOut(id: String) -> JSONValue {
         mapLeaves { leaf in
             switch leaf {

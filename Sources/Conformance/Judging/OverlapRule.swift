@@ -1,13 +1,13 @@
-/// What was meant to race was really in flight at the same time.
+/// Judges that the requests of a case that should race were really in flight at the same time.
 package struct OverlapRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         if evidence.expectation.overlapMin != nil, evidence.subject.isSerialised {
             return [
                 Finding(
                     .noOverlap,
-                    expected: "requests that the backend works on at the same time",
-                    actual: "serialised by the server: while they were held back on open "
-                        + "connections, it answered nobody else",
+                    expected: "the backend processes several requests at the same time",
+                    actual: "the server processes one request at a time: while incomplete requests "
+                        + "were open, it answered no other request",
                     location: evidence.plan.contract.location
                 )
             ]
@@ -18,14 +18,16 @@ package struct OverlapRule: Rule {
         return [
             Finding(
                 .noOverlap,
-                expected: "at least \(overlapMin) requests in flight at one moment",
-                actual: "\(overlap)"
+                expected: "at least \(overlapMin) requests in flight at the same time",
+                actual: "at most \(overlap) in flight at the same time"
             )
         ]
     }
 
-    /// The largest number of requests in flight at one moment that were released together; nil
-    /// without any.
+    /// Returns the maximum number of a run's concurrent requests that were in flight at the same
+    /// time.
+    ///
+    /// The result is nil when the plan of the run has no concurrent requests.
     package static func overlap(in record: RunRecord) -> Int? {
         record.plan.moments.map { moment in
             peak(
@@ -41,7 +43,7 @@ package struct OverlapRule: Rule {
             edges.append((attempt.invoked, 1))
             edges.append((attempt.completed ?? .max, -1))
         }
-        // At one moment, what ends is counted before what begins.
+        // When a request ends at the time at which another starts, they do not overlap.
         edges.sort { ($0.moment, $0.change) < ($1.moment, $1.change) }
         var current = 0
         var peak = 0

@@ -1,7 +1,9 @@
-/// What may be said when the waiting ended before the backend had come to an end.
+/// Adjustments of the findings when the settle timeout (the longest wait for the backend) ended too
+/// early.
 extension Judge {
-    /// The findings, without those that a later attempt might answer; where there are no others,
-    /// nothing is decided.
+    /// Returns the findings without those that a later retry of the backend could resolve.
+    ///
+    /// When no other findings remain, the result is one inconclusive finding.
     static func heedingRetries(_ findings: [Finding], in evidence: CaseEvidence) -> [Finding] {
         guard let pause = evidence.subject.openRetry else {
             return findings.isEmpty
@@ -18,13 +20,13 @@ extension Judge {
         return [
             Finding(
                 .patienceOver,
-                expected: open.first?.expected ?? "the backend comes to an end with what it tries",
+                expected: open.first?.expected ?? "the backend finishes its retries",
                 actual: (open.first.map { $0.actual + "; " } ?? "")
-                    + "its last attempt failed, \(pause.milliseconds) ms after the one before, and "
-                    + "the waiting ended before the next",
+                    + "the last attempt failed \(pause.milliseconds) ms after the previous one, "
+                    + "and the settle timeout ended before the next attempt",
                 remedy:
-                    "Set 'patience: \(seconds)s' in the profile, or let the backend's pauses be "
-                    + "shorter in tests.",
+                    "Set 'settle-timeout: \(seconds)s' in the profile, or make the backend "
+                    + "retry faster in tests.",
                 location: open.first?.location ?? evidence.plan.contract.location,
                 evidence: open.first?.evidence ?? []
             )
@@ -33,7 +35,8 @@ extension Judge {
 }
 
 extension Judge {
-    /// A push that is missing may still be on its way to somebody who waits longer than we do.
+    /// Adds the length of the wait to a finding about a missing push, which a slow backend may
+    /// still send.
     private static func tellingWait(of finding: Finding, in evidence: CaseEvidence) -> Finding {
         guard let waited = evidence.subject.waited,
             finding.code == .effectMissing
@@ -43,8 +46,8 @@ extension Judge {
         var told = Finding(
             finding.code,
             expected: finding.expected,
-            actual: "\(finding.actual), after \(waited.milliseconds) ms of waiting for it",
-            remedy: finding.remedy + " If it tries again later than that, set 'patience: "
+            actual: "\(finding.actual), after waiting for \(waited.milliseconds) ms",
+            remedy: finding.remedy + " If the backend retries later, set 'settle-timeout: "
                 + "\(seconds)s' in the profile.",
             location: finding.location,
             evidence: finding.evidence,
@@ -54,8 +57,11 @@ extension Judge {
         return told
     }
 
-    /// A later purchase that is seen elsewhere and was not seen here: what it came behind may not
-    /// have had its turn either.
+    /// Reports that a purchase sent after the steps had no visible effect, although purchases of
+    /// other cases have one.
+    ///
+    /// The events of the steps, which were sent before that purchase, may not have been processed
+    /// either.
     private static func unsettled(_ evidence: CaseEvidence) -> [Finding] {
         guard case .window = evidence.subject.settling, evidence.plan.subject.watch == nil,
             !evidence.sight.isBlind
@@ -64,11 +70,11 @@ extension Judge {
         return [
             Finding(
                 .patienceOver,
-                expected: "a purchase that comes after the steps takes effect",
-                actual: "it had not when the waiting ended",
+                expected: "a purchase that is sent after the steps takes effect",
+                actual: "the purchase had no effect when the settle timeout ended",
                 remedy:
-                    "Set 'patience: \(seconds)s' in the profile; a backend that gets stuck behind "
-                    + "these steps is not mended by that.",
+                    "Set 'settle-timeout: \(seconds)s' in the profile; a longer timeout does not "
+                    + "help when the steps of this case block the backend.",
                 location: evidence.plan.contract.location
             )
         ]
@@ -76,15 +82,15 @@ extension Judge {
 }
 
 extension RunRecord {
-    /// How many times longer than the pause before it the next one may be.
+    /// The maximum factor by which a pause between retries is assumed to exceed the previous pause.
     fileprivate static let growthMax: Int64 = 5
 
-    /// The pause before the last attempt of a call that the backend made more than once, when that
-    /// attempt failed and another one may follow.
+    /// The pause before the last failed attempt of a call that the backend may retry again; nil
+    /// when no retry is expected.
     ///
-    /// Nil when the last call did not fail, or was the only one of its kind, or when nothing followed
-    /// for so much longer than the pause before it that the backend has given up: pauses double at
-    /// most places, and hardly anywhere does one grow to five times the one before.
+    /// No retry is expected when the last call did not fail or was the only one of its kind. Nor is
+    /// one expected when the time since the last attempt exceeds five times the pause. Pauses
+    /// usually double, and hardly any backend lengthens a pause by a factor of five.
     package var pauseOfFailedRetry: Duration? {
         let calls = exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
         guard let last = calls.last, last.hasFailed else { return nil }
@@ -99,7 +105,7 @@ extension RunRecord {
 }
 
 extension Exchange {
-    /// Whether whoever made the call has reason to make it once more.
+    /// Whether the exchange failed, so that the caller has a reason to retry.
     fileprivate var hasFailed: Bool {
         guard case .answered(let response) = outcome else { return true }
         return response.status >= 500 || response.status == 429

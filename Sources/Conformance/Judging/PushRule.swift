@@ -1,5 +1,5 @@
-/// Pushes reach the right person, say different things where different things happened, and are
-/// tried again as the provider asks.
+/// Judges the recipients of pushes, their content for different events, and the number and timing
+/// of retries.
 ///
 /// Source: OneSignal fact sheet, sections 3, 4, 9 and 13; RevenueCat fact sheet, section 6.
 package struct PushRule: Rule {
@@ -11,7 +11,8 @@ package struct PushRule: Rule {
         }
     }
 
-    /// The backend's attempts at an effect, taken by the provider or not.
+    /// Returns the backend's attempts at the expected effect, whether the provider accepted them or
+    /// not.
     private static func calls(
         _ expected: EffectExpectation,
         _ evidence: CaseEvidence
@@ -42,21 +43,22 @@ package struct PushRule: Rule {
             return [
                 Finding(
                     .wrongAddress,
-                    expected: "every push names the users of this case and nobody else",
+                    expected: "every push is addressed only to users of this case",
                     actual: strangers.isEmpty
-                        ? "nobody is named" : "also " + strangers.joined(separator: ", "),
+                        ? "the push names no user"
+                        : "the push also names: " + strangers.joined(separator: ", "),
                     location: expected.location,
                     evidence: [exchange.sequence]
                 )
             ]
         }
-        // A call that the provider turned down for its form reached nobody.
+        // A push that the provider rejected as invalid reached no user.
         if let refused = calls(expected, evidence).first(where: { $0.call?.refusal == .form }) {
             let body = refused.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
             return [
                 Finding(
                     .wrongAddress,
-                    expected: "the provider accepts the form of the push",
+                    expected: "the provider accepts the format of the push",
                     actual: "400 \(body.prefix(120))",
                     location: expected.location,
                     evidence: [refused.sequence]
@@ -72,7 +74,7 @@ package struct PushRule: Rule {
     ) -> [Finding] {
         guard let user = expected.user, let other = expected.unlike else { return [] }
         func told(_ user: String, in record: RunRecord) -> [String: Int] {
-            // Whoever reads his own id is told no more than another who reads hers.
+            // A user's own ID in a push is no difference in content, so it is masked.
             let masking = Masking(record, reader: user)
             var found: [String: Int] = [:]
             for (effect, exchange) in record.effects
@@ -83,7 +85,8 @@ package struct PushRule: Rule {
             }
             return found
         }
-        /// Beside a run without the steps, only what the steps add is compared.
+        /// Returns the contents of the pushes to a user; with `like: before`, only those of pushes
+        /// that the steps add.
         func told(_ user: String) -> [String: Int] {
             let all = told(user, in: evidence.subject)
             guard evidence.expectation.relation == .before, let twin = evidence.twins.first else {
@@ -93,14 +96,14 @@ package struct PushRule: Rule {
             return all.filter { before[$0.key] == nil }
         }
         let (mine, theirs) = (told(user), told(other))
-        // What both were told before their ways parted is told to both in the same words.
+        // The pushes that were sent before the events of the two users differ have equal content.
         let shared = Set(mine.keys).intersection(theirs.keys)
         guard !mine.isEmpty, shared.count == mine.count, mine.count == theirs.count
         else { return [] }
         return [
             Finding(
                 .sameText,
-                expected: "\(user) is told something else than \(other)",
+                expected: "\(user) gets a different message than \(other)",
                 actual: shared.sorted().joined(separator: "; "),
                 location: expected.location,
                 evidence: mine.values.sorted()
@@ -118,8 +121,8 @@ package struct PushRule: Rule {
         return [
             Finding(
                 .tooManyAttempts,
-                expected: "at most \(max) attempts at a push that is refused",
-                actual: "\(calls.count) (\(evidence.subject.settling))",
+                expected: "attempts at a rejected push: at most \(max)",
+                actual: "attempts: \(calls.count) (\(evidence.subject.settling))",
                 location: expected.location,
                 evidence: calls.map(\.sequence)
             )
@@ -138,8 +141,8 @@ package struct PushRule: Rule {
                 return [
                     Finding(
                         .effectCount,
-                        expected: "another attempt after the 429",
-                        actual: "none",
+                        expected: "the backend tries the push again after the 429",
+                        actual: "there was no further attempt",
                         location: expected.location,
                         evidence: [call.sequence]
                     )
@@ -147,7 +150,7 @@ package struct PushRule: Rule {
             }
             let next = calls[index + 1]
             let waited = next.invoked - (call.completed ?? call.invoked)
-            // A tenth for clocks that tick apart.
+            // A tolerance of 10 % allows for differences between the clocks.
             guard waited < wanted.milliseconds * 900 else { continue }
             return [
                 Finding(
@@ -155,7 +158,7 @@ package struct PushRule: Rule {
                     expected:
                         "the next attempt no earlier than \(wanted.milliseconds / 1000) s after "
                         + "the 429",
-                    actual: "after \(waited / 1000) ms",
+                    actual: "the next attempt came after \(waited / 1000) ms",
                     location: expected.location,
                     evidence: [call.sequence, next.sequence]
                 )
@@ -164,7 +167,7 @@ package struct PushRule: Rule {
         return []
     }
 
-    /// What another provider's integration keeps up to date is not the backend's to write.
+    /// Reports tags that the backend writes although RevenueCat's integration maintains them.
     private static func reserved(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
@@ -174,7 +177,7 @@ package struct PushRule: Rule {
         return [
             Finding(
                 .effectExtra,
-                expected: "the tags that RevenueCat itself keeps are left alone",
+                expected: "the backend does not write the tags that RevenueCat maintains",
                 actual: "the backend wrote " + names.joined(separator: ", "),
                 location: expected.location,
                 evidence: [taken.sequence],

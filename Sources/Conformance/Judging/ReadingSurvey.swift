@@ -1,15 +1,17 @@
-/// Which places the answers of each probe have had, so that a mapped place that none had is noticed
-/// and not read as "no".
+/// The JSON paths that occur in the responses of each probe.
 ///
-/// Absence alone means little: a backend may leave out what a user does not have. So a place counts
-/// as existing when any answer of its probe had it: in this run, in its twins, or when a plain
-/// purchase was made before the first case.
+/// When the profile maps a field to a path that no response contained, the case is inconclusive;
+/// the field is not taken as "no". One response without the path means little, because a backend
+/// may omit values that a user does not have. A path exists when any response of the probe
+/// contained it. Responses of this run, of its baseline runs, and after a plain purchase before the
+/// first case count.
 package struct ReadingSurvey: Sendable {
-    /// The answers of each probe in the case, of all users.
+    /// The responses of each probe in the case, for all users, by probe name.
     private let documents: [String: [JSONValue]]
-    /// What each probe showed of a plain purchase; nil when nobody looked.
+    /// The paths that each probe's response had after a plain purchase before the first case; nil
+    /// when no such purchase was made.
     private let calibrated: [String: [JSONPointer]]?
-    /// Whether an event was accepted, so that there was something to show.
+    /// Whether the backend accepted an event in the case, so that a probe had a state to show.
     private let sawEvent: Bool
 
     package init(_ evidence: CaseEvidence) {
@@ -32,23 +34,24 @@ package struct ReadingSurvey: Sendable {
         }
     }
 
-    /// What a plain purchase alone has shown.
+    /// Creates a survey of only the probe responses after the plain purchase before the first case.
     package init(sight: RunRecord.Sight) {
         documents = [:]
         calibrated = sight.places
         sawEvent = true
     }
 
-    /// What an answer holds at a place.
+    /// The result of looking up a JSON path in a probe's response.
     package enum Look: Hashable, Sendable {
         case value(JSONValue)
-        /// There is nothing that could hold it: no row, an empty answer, a parent that is null.
+        /// The response has no object that could contain the path: the row is missing, the response
+        /// is empty, or the parent is null.
         case nothing
-        /// There is something, and it has no such member.
+        /// The object that should contain the path exists and has no such member.
         case lacking
     }
 
-    /// What a document holds at a place; nil stands for a row that is missing.
+    /// Looks up a JSON path in a probe's response; nil means that the row is missing.
     package static func look(at pointer: JSONPointer, in document: JSONValue?) -> Look {
         guard var value = document else { return .nothing }
         for token in pointer.tokens {
@@ -68,17 +71,18 @@ package struct ReadingSurvey: Sendable {
         }
     }
 
-    /// Whether any answer of the probe had the place.
+    /// Whether any response of the probe contained the path.
     package func hasShown(_ pointer: JSONPointer, by probe: String) -> Bool {
         (documents[probe] ?? []).contains { $0[pointer] != nil }
             || calibrated?[probe]?.contains(pointer) == true
     }
 
-    /// Whether there was a purchase whose answer would have to have the place, so that its absence
-    /// everywhere says something.
+    /// Whether a purchase existed after which a probe's response had to contain all mapped paths,
+    /// so that a missing path means something.
     package var couldShow: Bool { calibrated != nil || sawEvent }
 
-    /// The finding that says that no answer had the mapped place.
+    /// Returns the inconclusive finding that no response of the probe contained the path of the
+    /// mapped field.
     package func finding(
         _ field: String,
         _ reading: Profile.Reading,
@@ -95,20 +99,23 @@ package struct ReadingSurvey: Sendable {
         )
     }
 
-    /// "no answer had /activ; it has /active".
+    /// Returns a description of a missing path, such as "no response of probe 'user' contained
+    /// /activ; it has /active".
     package func absence(of pointer: JSONPointer, in probe: String) -> String {
-        let text = "no answer of probe '\(probe)' had \(pointer)"
-        if let near = nearest(to: pointer, in: probe) { return "\(text); it has \(near)" }
+        let text = "no response of probe '\(probe)' contained \(pointer)"
+        if let near = nearest(to: pointer, in: probe) {
+            return "\(text); the responses have \(near)"
+        }
         let there = places(of: probe).filter { $0.tokens.count == 1 }.map(\.description).sorted()
-        if there.isEmpty { return "\(text); it showed nothing at all" }
+        if there.isEmpty { return "\(text); the responses were empty" }
         let shown = there.prefix(8).joined(separator: ", ") + (there.count > 8 ? ", …" : "")
-        return "\(text); it has \(shown)"
+        return "\(text); the responses have \(shown)"
     }
 
     package func remedy(_ field: String, _ reading: Profile.Reading, of probe: String) -> String {
         let meaning = Profile.Reading.flags.contains(field) ? "false" : "null"
         let explicit =
-            "if the backend leaves it out, say what that means: "
+            "if the backend omits the field on purpose, state the value that this means: "
             + "{\(field): {at: \(reading.pointer), absent: \(meaning)}}."
         guard let near = nearest(to: reading.pointer, in: probe) else {
             return "Correct 'read' of probe '\(probe)' in assay.yaml; " + explicit
@@ -116,7 +123,8 @@ package struct ReadingSurvey: Sendable {
         return "Write {\(field): \(near)} in 'read' of probe '\(probe)'; " + explicit
     }
 
-    /// The place that was probably meant: spelt nearly alike, or of the same name elsewhere.
+    /// Returns the existing path that the profile's author probably meant: one with a similar
+    /// spelling, or with the same name at another position.
     package func nearest(to pointer: JSONPointer, in probe: String) -> JSONPointer? {
         let places = places(of: probe)
         let name = pointer.tokens.last
@@ -125,7 +133,8 @@ package struct ReadingSurvey: Sendable {
             ?? places.first { Self.isNear($0.tokens.suffix(1), pointer.tokens.suffix(1)) }
     }
 
-    /// Whether two places are as deep, and each step of one is spelt nearly as the other's.
+    /// Whether two paths have the same number of components, and each pair of components has a
+    /// similar spelling.
     private static func isNear(_ left: some Sequence<String>, _ right: some Sequence<String>)
         -> Bool
     {
@@ -146,7 +155,7 @@ package struct ReadingSurvey: Sendable {
 }
 
 extension JSONValue {
-    /// Every place in it that holds something, the outer ones first; at most a thousand.
+    /// The JSON paths of all values inside this value, outer values first; at most 1,000 paths.
     package var places: [JSONPointer] {
         var places: [JSONPointer] = []
         var level: [(JSONPointer, JSONValue)] = [(JSONPointer(), self)]

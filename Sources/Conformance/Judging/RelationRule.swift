@@ -1,12 +1,13 @@
-/// The backend does not differ from itself: the judged run ends like its twin.
+/// Judges that a run ends in the same state and with the same effects as its baseline run, as the
+/// contract's `like` requires.
 ///
-/// Idempotency is `like: once`, order is `like: in-order`, and recovery from failures, losses and
-/// restarts is `like: undisturbed`; that the retries of one push carry one idempotency key is
-/// judged by `EffectRule`.
+/// A contract tests idempotency with `like: once`, order with `like: in-order`, and recovery from
+/// faults and restarts with `like: fault-free`. The idempotency keys of a push's retries are judged
+/// by `EffectRule`.
 ///
-/// This oracle knows nothing about the backend. It compares whole probe answers, with ids replaced
-/// by names and with places masked that differ between two runs of the same twin, and the multiset
-/// of effects.
+/// The rule knows nothing about the backend. It compares whole probe responses, and the effects
+/// without their order. IDs are replaced by names. Values that differ between two equal baseline
+/// runs are ignored.
 package struct RelationRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         guard let relation = evidence.expectation.relation else { return [] }
@@ -14,8 +15,8 @@ package struct RelationRule: Rule {
             return [
                 Finding(
                     .twinFailed,
-                    expected: "a run to compare with, that ends \(phrase(relation))",
-                    actual: "there was none",
+                    expected: "a baseline run to compare with, which ends \(phrase(relation))",
+                    actual: "there was no baseline run",
                     location: evidence.expectation.relationLocation
                 )
             ]
@@ -49,8 +50,9 @@ package struct RelationRule: Rule {
                 findings.append(
                     Finding(
                         .allVolatile,
-                        expected: "something steady in the probes' answers",
-                        actual: "two runs of the same twin differ everywhere: "
+                        expected: "at least one value in the probe responses is the same in "
+                            + "equal runs",
+                        actual: "two equal baseline runs differ in every value: "
                             + comparison.volatile.joined(separator: ", ")
                     )
                 )
@@ -71,7 +73,7 @@ package struct RelationRule: Rule {
                     .unobservable,
                     expected: "the run ends \(phrase(relation))",
                     actual: evidence.sight.blindness
-                        ?? "neither a probe nor a push shows anything of it",
+                        ?? "no probe and no push shows the result",
                     location: evidence.expectation.relationLocation
                 )
             )
@@ -79,34 +81,36 @@ package struct RelationRule: Rule {
         return findings
     }
 
-    /// The relation in words, to follow "ends".
+    /// Returns the words for the contract's `like`, such as "as if no fault had occurred"; they
+    /// follow the word "ends" in a sentence.
     static func phrase(_ relation: Expectation.Relation) -> String {
         switch relation {
         case .once: "as if every event had come once"
-        case .inOrder: "as if everything had come in order"
-        case .undisturbed: "as if nothing had been disturbed"
-        case .before: "as if the steps had not taken place"
-        case .direct: "as if the events had named the registered id"
-        case .plain: "as if the events had been plain"
+        case .inOrder: "as if all events had come in order"
+        case .undisturbed: "as if no fault had occurred"
+        case .before: "as if the steps had not been run"
+        case .direct: "as if the events had contained the registered ID"
+        case .plain: "as if the events had not been modified"
         }
     }
 
-    /// A twin whose own steps did not end as they should is nothing to compare with.
+    /// Reports a baseline run in which a delivery failed, so that the judged run cannot be compared
+    /// with it.
     private static func twinFailure(_ twin: RunRecord) -> Finding? {
         for delivery in twin.plan.deliveries {
             let attempts = twin.attempts(of: delivery.name)
             if attempts.isEmpty {
                 return Finding(
                     .twinFailed,
-                    expected: "'\(delivery.name)' is delivered in the undisturbed twin",
-                    actual: "no attempt of it reached the backend"
+                    expected: "'\(delivery.name)' is delivered in the fault-free baseline run",
+                    actual: "no attempt at the delivery reached the backend"
                 )
             }
             for attempt in attempts where attempt.response?.status != 200 {
-                let answer = attempt.response.map { "\($0.status)" } ?? "no answer"
+                let answer = attempt.response.map { "\($0.status)" } ?? "no response"
                 return Finding(
                     attempt.response?.status == 429 ? .throttled : .twinFailed,
-                    expected: "200 for '\(delivery.name)' in the undisturbed twin",
+                    expected: "200 for '\(delivery.name)' in the fault-free baseline run",
                     actual: answer
                 )
             }
@@ -129,8 +133,9 @@ package struct RelationRule: Rule {
             guard counts.allSatisfy({ $0 == counts[0] }) else {
                 return Finding(
                     .unsteady,
-                    expected: "equal runs lead to equally many \(address.text)",
-                    actual: counts.map(String.init).joined(separator: " and "),
+                    expected: "equal runs cause the same number of \(address.text)",
+                    actual: "the baseline runs caused "
+                        + counts.map(String.init).joined(separator: " and "),
                     location: location
                 )
             }
@@ -144,7 +149,8 @@ package struct RelationRule: Rule {
                 )
             }
             let (expected, actual) = (sorted(theirs), sorted(mine))
-            // A text that differs between two runs of the twin differs by itself.
+            // Content that differs between two equal baseline runs may also differ in the judged
+            // run.
             let isSteady = twins.dropFirst().allSatisfy {
                 sorted($0.effects[address] ?? []) == expected
             }

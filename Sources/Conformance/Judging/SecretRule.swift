@@ -1,10 +1,12 @@
-/// No answer of the backend holds a secret, and its calls to providers are authorised.
+/// Judges that no response of the backend contains a secret, and that the providers accept the
+/// backend's credentials.
 ///
-/// Source: clause O-02. Saved runs hold a mark where a secret stood, which counts as the secret.
+/// Source: clause O-02. In a saved run, the rule searches for the mark that replaces a secret.
 package struct SecretRule: Rule {
-    /// Stands in a saved run where a secret stood.
+    /// The beginning of the mark that replaces a secret in a saved run.
     package static let mark = "‹secret:"
-    /// Shorter values would be found by chance.
+    /// The minimum length in bytes of a secret that is searched for; shorter values would be found
+    /// by chance.
     private static let lengthMin = 6
 
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
@@ -18,12 +20,12 @@ package struct SecretRule: Rule {
             let bytes =
                 response.body + response.fields.flatMap { "\n\($0.name): \($0.value)".utf8 }
             let name = secrets.first { bytes.holds($0.value) }?.key.rawValue
-            guard let name = name ?? (bytes.holds(mark) ? "one of them" : nil) else { continue }
+            guard let name = name ?? (bytes.holds(mark) ? "a secret" : nil) else { continue }
             return [
                 Finding(
                     .secretShown,
-                    expected: "no secret in an answer",
-                    actual: "'\(name)' stands in the answer to "
+                    expected: "no secret in a response",
+                    actual: "'\(name)' appears in the response to "
                         + "\(exchange.request.method) \(exchange.request.path)",
                     location: evidence.plan.contract.location,
                     evidence: [exchange.sequence]
@@ -37,7 +39,7 @@ package struct SecretRule: Rule {
         return [
             Finding(
                 .callRefused,
-                expected: "the backend's calls to \(refused.to) are authorised",
+                expected: "the backend's calls to \(refused.to) are authorized",
                 actual: "\(refused.response?.status ?? 0) for "
                     + "\(refused.request.method) \(refused.request.path)",
                 location: evidence.plan.contract.location,

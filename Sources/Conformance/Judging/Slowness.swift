@@ -1,11 +1,13 @@
-/// What is slow everywhere makes a run long and is no case's: every answer is waited for.
+/// Detects a backend whose responses are all slow, which makes the whole run long but fails no
+/// case.
 ///
 /// Source: clause S-06.
 package enum Slowness {
-    /// From so long on a plain purchase's answer is worth a word.
+    /// The response time of a plain purchase above which the report contains a note.
     private static let noticed: Duration = .seconds(1)
 
-    /// What to tell of a run's plain purchases; nil where half of them were answered in time.
+    /// Returns a note about the response times of plain purchases; nil when at least half of the
+    /// responses were fast.
     package static func note(_ exchanges: [Exchange]) -> String? {
         let times = exchanges.filter { $0.purpose == .sentinel }
             .compactMap { exchange in exchange.completed.map { $0 - exchange.invoked } }.sorted()
@@ -14,8 +16,8 @@ package enum Slowness {
         guard median > noticed else { return nil }
         let seconds = Double(median.milliseconds / 100) / 10
         return
-            "a plain purchase is answered after \(seconds) s: every case waits for it, and so does "
-            + "the sender, who gives up at 60 s and comes again (S-06); store the event, answer, "
-            + "and do the rest later"
+            "the response to a plain purchase takes \(seconds) s: every case waits for it, and "
+            + "the sender disconnects after 60 s and retries (S-06); store the event, respond, "
+            + "and do the remaining work later"
     }
 }

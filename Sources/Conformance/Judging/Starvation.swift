@@ -1,7 +1,10 @@
-/// Whether a verdict may rest on the time that passed while the machine was busy.
+/// Adjustments of the findings for starvation: Assay itself got too little processor time on a busy
+/// machine.
 extension Judge {
-    /// The findings, without those that a deadline decided while Assay itself was held up; what is
-    /// left out is told as a doubt about the machine.
+    /// Returns the findings without those that exist only because a deadline passed while Assay
+    /// itself was paused.
+    ///
+    /// One inconclusive finding about the busy machine replaces the removed findings.
     static func heedingStarvation(_ findings: [Finding], in evidence: CaseEvidence) -> [Finding] {
         let mine = evidence.subject.starvation
         let twins = evidence.twins.compactMap(\.starvation)
@@ -22,26 +25,31 @@ extension Judge {
         let doubt = Finding(
             .machineBusy,
             expected: first.expected,
-            actual: "\(first.actual), while Assay itself was held up: \(starvation)",
+            actual: "\(first.actual), while Assay itself was paused: \(starvation)",
             location: first.location,
             evidence: first.evidence
         )
         return findings.filter { !doubtful.contains($0) } + [doubt]
     }
 
-    /// What a finding would not exist without.
+    /// The condition on which a finding depends.
     private enum Basis {
         case evidence
-        /// Something was late by a clock that ran from the first step on.
+        /// The finding depends on a response or an effect that missed a deadline after the first
+        /// step.
         case deadline
-        /// Something was missing when the wait after the last step was over.
+        /// The finding depends on an outcome that was missing when the wait after the last step
+        /// ended.
         case wait
-        /// The same, in a twin.
+        /// The finding depends on an outcome that was missing when the wait of a baseline run
+        /// ended.
         case twin
     }
 
-    /// What is there is there, however late Assay looked; what is missing was waited for, and what
-    /// a twin lacks was waited for there.
+    /// Returns the condition on which a finding depends.
+    ///
+    /// A finding about an existing outcome depends on no wait. A finding about a missing outcome
+    /// depends on the wait in the judged run or in the baseline run.
     private static func basis(of finding: Finding) -> Basis {
         if finding.code.isInconclusive { return .evidence }
         switch finding.code {
@@ -49,7 +57,8 @@ extension Judge {
         case .effectDiffers, .answerLate, .noAnswer: return .deadline
         case .effectMissing, .effectCount, .effectContent, .stateDiffers, .stateValue, .userMissing,
             .keyChanged, .identitySplit, .personalDataKept,
-            // What an app is to do is waited for with time that counted.
+            // The wait for an app's commands and calls counts only the time in which Assay was not
+            // paused.
             .commandMissing, .registrationLost, .wrongPerson, .screenDiffers:
             return mayImprove([finding]) ? .wait : .evidence
         default: return mayImprove([finding]) ? .deadline : .evidence

@@ -1,11 +1,13 @@
-/// What the probes answered in the judged run against what they answered in its twins.
+/// Compares the probe responses of a run with those of its baseline runs (the same case without
+/// faults).
 package struct StateComparison: Sendable {
     private let evidence: CaseEvidence
     private let subject: ComparableRun
     private let twins: [ComparableRun]
-    /// Places that differ between two runs of the same twin.
+    /// The JSON paths whose values differ between two equal baseline runs, for each user and probe.
     private let volatilePlaces: [ComparableRun.View: Set<JSONPointer>]
-    /// Objects whose keys do: the backend draws them, and a third run has others.
+    /// The objects whose keys differ between two equal baseline runs, because the backend generates
+    /// new keys in each run.
     private let drawnKeys: [ComparableRun.View: Set<JSONPointer>]
 
     package init(_ evidence: CaseEvidence) {
@@ -37,19 +39,20 @@ package struct StateComparison: Sendable {
         self.drawnKeys = drawnKeys
     }
 
-    /// Whether something may come beside what stood there.
+    /// Whether the judged run may add values, as long as the values of the baseline run remain.
     private var isAdditive: Bool {
         let compared = evidence.expectation.compared
         return compared.contains(.kept) && compared.isDisjoint(with: [.state, .fields])
     }
 
-    /// Whether any probe could be read in both runs.
+    /// Whether at least one probe could be read both in the judged run and in the baseline run.
     package var isObserved: Bool {
         guard let twin = twins.first else { return false }
         return subject.documents.keys.contains { twin.documents[$0] != nil }
     }
 
-    /// Places that differ by themselves, but for those that the profile leaves out anyway.
+    /// The JSON paths whose values differ between equal runs, except the paths that the profile
+    /// ignores.
     package var volatile: [String] {
         let probes = evidence.profile.probes
         return volatilePlaces.flatMap { view, pointers in
@@ -60,12 +63,14 @@ package struct StateComparison: Sendable {
         }.sorted()
     }
 
-    /// Whether it is one of those whose keys the backend draws.
+    /// Whether the last component of the path is a key for which the backend generates a new value
+    /// in each run.
     private func isDrawn(_ place: JSONPointer, _ view: ComparableRun.View) -> Bool {
         place.parent.map { drawnKeys[view]?.contains($0) ?? false } ?? false
     }
 
-    /// Whether nothing steady is left to compare in any document.
+    /// Whether every value in the probe responses differs between equal runs, so that nothing can
+    /// be compared.
     package var isAllVolatile: Bool {
         guard let twin = twins.first, !volatilePlaces.isEmpty else { return false }
         return twin.documents.allSatisfy { view, document in
@@ -86,8 +91,11 @@ package struct StateComparison: Sendable {
         }
     }
 
-    /// Twins that disagree in what the profile maps: the backend does not repeat itself, and
-    /// whatever else was compared there proves nothing.
+    /// Reports equal baseline runs that ended with different values in a field that the profile
+    /// maps.
+    ///
+    /// Such a backend gives different results for equal input, so that comparisons with the judged
+    /// run prove nothing.
     private func unsteady(_ view: ComparableRun.View, _ probe: Profile.Probe) -> Finding? {
         let documents = twins.compactMap { $0.documents[view] }
         let places = ComparableRun.mappedPlaces(of: probe, evidence).filter { place in
@@ -101,31 +109,32 @@ package struct StateComparison: Sendable {
         for text in texts where !shown.contains(text) { shown.append(text) }
         return Finding(
             .unsteady,
-            expected: "equal runs show the same of \(view.user) in probe '\(view.probe)'",
+            expected: "probe '\(view.probe)' of \(view.user) returns the same values in equal runs",
             actual: shown.joined(separator: " and "),
             location: evidence.expectation.relationLocation
         )
     }
 
-    /// What can be read in one run and not in the other is no detail.
+    /// Reports a probe whose response could be read in only one of the judged run and the baseline
+    /// run, or in neither.
     private func unread(
         _ view: ComparableRun.View,
         _ twin: ComparableRun,
         _ relation: Expectation.Relation
     ) -> Finding? {
         let expected =
-            "probe '\(view.probe)' of \(view.user) answers \(RelationRule.phrase(relation))"
+            "probe '\(view.probe)' of \(view.user) responds \(RelationRule.phrase(relation))"
         let location = evidence.expectation.relationLocation
         switch (subject.unreadable[view], twin.unreadable[view]) {
         case (nil, nil): return nil
         case (let reason?, nil):
             guard twin.documents[view] != nil else { return nil }
-            // A probe that fails without the fault as well says nothing about the fault.
+            // A probe that sometimes fails without the fault gives no information about the fault.
             if twins.contains(where: { $0.unsteadyViews.contains(view) }) {
                 return Finding(
                     .unobservable,
                     expected: expected,
-                    actual: "\(reason); the run to compare with could not read it every time",
+                    actual: "\(reason); the probe also failed at times in the baseline run",
                     location: location
                 )
             }
@@ -134,14 +143,14 @@ package struct StateComparison: Sendable {
             return Finding(
                 .twinFailed,
                 expected: expected,
-                actual: "\(reason) in the run to compare with",
+                actual: "\(reason), in the baseline run",
                 location: location
             )
         case (let reason?, .some):
             return Finding(
                 .unobservable,
                 expected: expected,
-                actual: "\(reason), here and in the run to compare with",
+                actual: "\(reason), in the judged run and in the baseline run",
                 location: location
             )
         }
@@ -166,29 +175,31 @@ package struct StateComparison: Sendable {
         guard !differences.isEmpty else { return nil }
         func list(_ side: (JSONValue?, JSONValue?) -> JSONValue?) -> String {
             differences.prefix(6).map { pointer, left, right in
-                let place = pointer.tokens.isEmpty ? "answer" : pointer.description
+                let place = pointer.tokens.isEmpty ? "response" : pointer.description
                 return "\(place): \(Self.short(side(left, right)))"
             }.joined(separator: ", ") + (differences.count > 6 ? ", …" : "")
         }
         return Finding(
             .stateDiffers,
-            expected: "probe '\(view.probe)' of \(view.user) \(RelationRule.phrase(relation)): "
+            expected: "probe '\(view.probe)' of \(view.user) returns, "
+                + "\(RelationRule.phrase(relation)): "
                 + list { left, _ in left },
             actual: list { _, right in right },
             location: evidence.expectation.relationLocation
         )
     }
 
-    /// Mapped fields that were to be compared and that no answer had: absent on both sides is not
-    /// alike.
+    /// The mapped fields to be compared whose paths no probe response contained.
     ///
-    /// Where all fields are compared, those may be missing that a plain purchase need not have.
+    /// Two missing values must not count as equal. When all fields are compared, only those that
+    /// every purchase has are included.
     package var blindFields: [(field: String, reading: Profile.Reading, probe: String)] {
         guard evidence.expectation.compared.contains(.fields) else { return [] }
         let survey = ReadingSurvey(evidence)
         guard survey.couldShow else { return [] }
         let chosen = evidence.expectation.comparedFields
-        // What every purchase has is only known to be missing where a plain one was looked at.
+        // Without a plain purchase before the first case, a field that every purchase has may be
+        // missing for a good reason.
         guard !chosen.isEmpty || evidence.sight.places != nil else { return [] }
         let wanted = chosen.isEmpty ? Profile.Reading.ofEveryPurchase : chosen
         return evidence.profile.probes.flatMap { probe in
@@ -201,7 +212,7 @@ package struct StateComparison: Sendable {
         }
     }
 
-    /// Whether the probe found anything in the judged run or its twin.
+    /// Whether the probe of that name returned any state in the judged run or in a baseline run.
     private func hasSomething(_ probe: String) -> Bool {
         ([subject] + twins).contains { run in
             run.documents.contains { $0.key.probe == probe && !$0.value.isNull }
@@ -216,7 +227,7 @@ package struct StateComparison: Sendable {
 }
 
 extension JSONValue {
-    /// Every text in it.
+    /// All different strings inside the JSON value; keys are not included.
     var texts: Set<String> {
         switch self {
         case .string(let text): [text]
@@ -226,7 +237,7 @@ extension JSONValue {
         }
     }
 
-    /// The places that hold no others; the whole where there are none inside.
+    /// The JSON paths of all scalars and empty containers inside the value.
     fileprivate var leaves: [JSONPointer] { leaves(JSONPointer()) }
 
     private func leaves(_ place: JSONPointer) -> [JSONPointer] {

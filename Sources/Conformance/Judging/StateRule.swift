@@ -1,9 +1,12 @@
-/// The fields that a protocol fixes have their value, read through the profile's mapping.
+/// Judges that the fields of users, such as `active`, have the values that the contract expects.
+///
+/// The profile maps each field to a path in a probe's response.
 package struct StateRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         let findings = evidence.expectation.states.flatMap { state in
             state.fields.compactMap { field -> Finding? in
-                // One of several users is enough; what the first one shows is told.
+                // When a contract names several users, one with the expected value is enough.
+                // Otherwise the finding about the first user is reported.
                 let findings = state.users.map { finding($0, field, in: evidence) }
                 return findings.contains { $0 == nil } ? nil : findings.first ?? nil
             }
@@ -12,9 +15,10 @@ package struct StateRule: Rule {
         return findings
     }
 
-    /// What is as it should be where nothing ever shows proves nothing.
+    /// Reports a correct state as inconclusive when no purchase has a visible result in this
+    /// backend.
     private static func blindness(in evidence: CaseEvidence) -> Finding? {
-        // Whether somebody exists and is signed in shows without any purchase.
+        // These three fields do not depend on a purchase.
         let ofPurchases = Set(Profile.Reading.names).subtracting(["anonymous", "account", "source"])
         let fields = evidence.expectation.states.flatMap(\.fields)
         guard let field = fields.first(where: { ofPurchases.contains($0.name) }),
@@ -22,7 +26,7 @@ package struct StateRule: Rule {
         else { return nil }
         return Finding(
             .unobservable,
-            expected: "\(field.name) is \(field.value.text), seen where a purchase can be seen",
+            expected: "\(field.name) is \(field.value.text), in a backend that shows purchases",
             actual: blindness,
             location: field.location
         )
@@ -38,17 +42,17 @@ package struct StateRule: Rule {
             return unmapped(user, field, in: evidence)
         }
         let document: JSONValue?
-        let answer = "probe '\(probe.name)' of \(user) answers"
+        let answer = "probe '\(probe.name)' of \(user) responds"
         switch evidence.subject.state(of: user, probe: probe.name) {
         case .document(let value): document = value
         case .missing: document = nil
         case .unreadable(let text): return setupFailed(answer, text, field)
-        case nil: return setupFailed(answer, "it was not asked", field)
+        case nil: return setupFailed(answer, "the probe was not sent", field)
         }
         guard let expected = resolve(field, in: evidence) else {
             return setupFailed(
-                "an event that says what \(field.name) of \(user) has to be",
-                "nothing is said by \(field.value.text)",
+                "an event that determines \(field.name) of \(user)",
+                "\(field.value.text) has no value",
                 field
             )
         }
@@ -84,15 +88,20 @@ package struct StateRule: Rule {
             ?? compared(nothing(field, reading, in: evidence))
     }
 
-    // MARK: Conditions that are combined
+    // MARK: Combined conditions
 
-    /// Whether a condition holds; what was not seen is neither.
+    /// The truth of a condition in the profile's mapping.
+    ///
+    /// It is doubtful when the value was not observed.
     private enum Truth {
         case known(Bool)
         case doubtful(Finding)
     }
 
-    /// Whether a reading holds by its conditions: a doubt counts only where the others leave it open.
+    /// Returns the truth of a mapping that combines several conditions with `and` or `or`.
+    ///
+    /// A doubtful condition makes the result doubtful only when the other conditions do not decide
+    /// it.
     private static func truth(
         of reading: Profile.Reading,
         _ document: JSONValue?,
@@ -110,7 +119,9 @@ package struct StateRule: Rule {
         return first
     }
 
-    /// That value if any has it, else the first doubt, else the other value.
+    /// Returns `value` if any of the conditions has this value.
+    ///
+    /// Otherwise returns the first doubtful one or, without any, the opposite value.
     private static func decided(_ truths: [Truth], by value: Bool) -> Truth {
         var doubt: Truth?
         for truth in truths {
@@ -123,7 +134,7 @@ package struct StateRule: Rule {
         return doubt ?? .known(!value)
     }
 
-    /// Whether one condition holds in what a probe answered.
+    /// Returns the truth of one condition of a mapping in a probe's response.
     private static func truth(
         _ mapped: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
         _ user: String,
@@ -145,9 +156,10 @@ package struct StateRule: Rule {
             ?? .known(nothing.bool ?? false)
     }
 
-    // MARK: What is not there
+    // MARK: Missing values
 
-    /// What a field means that nothing says anything of.
+    /// Returns the value of a field when its path is missing in the response, which the mapping
+    /// treats like null.
     private static func nothing(
         _ field: StateExpectation.Field,
         _ reading: Profile.Reading,
@@ -156,10 +168,11 @@ package struct StateRule: Rule {
         value(.null, reading.meaning, field: field.name, at: evidence.subject.lastLook) ?? .null
     }
 
-    /// The doubt that the mapped place exists at all; nil where its absence may be believed.
+    /// Returns the finding that the mapped path may not exist at all; nil when the path may be
+    /// missing for a good reason.
     ///
-    /// Where nothing is, nothing can be read, and a wrong answer is wrong all the same; a right one
-    /// proves something only where the place is known to exist.
+    /// When the whole row of the user is missing, a wrong value is a failure in any case. A correct
+    /// value proves something only when the path is known to exist.
     private static func absence(
         of mapped: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
         _ look: ReadingSurvey.Look,
@@ -185,8 +198,10 @@ package struct StateRule: Rule {
         )
     }
 
-    /// A field that no probe maps: every field is optional, and one that is mapped beside it is
-    /// judged.
+    /// Reports a field that the profile maps in no probe, unless the profile maps another field of
+    /// the case.
+    ///
+    /// Mappings are optional, and a case is judged by the fields that have one.
     private static func unmapped(
         _ user: String,
         _ field: StateExpectation.Field,
@@ -198,7 +213,7 @@ package struct StateRule: Rule {
             .unobservable,
             expected: "\(field.name) of \(user)",
             actual: "no probe in the profile maps '\(field.name)'",
-            remedy: "Add it under 'probes: … read:' in assay.yaml, for example "
+            remedy: "Add the field under 'probes: … read:' in assay.yaml, for example "
                 + "{\(field.name): /\(field.name)}.",
             location: field.location
         )
@@ -222,14 +237,17 @@ package struct StateRule: Rule {
             .unobservable,
             expected: "\(field.name) of \(user) as true or false",
             actual: "\(reading.pointer) is \(found.text)",
-            remedy: "Say what counts, for example {\(field.name): {at: \(reading.pointer), "
+            remedy: "List the values that mean true: {\(field.name): {at: \(reading.pointer), "
                 + "is: [\(found.text)]}}.",
             location: field.location
         )
     }
 
-    /// A user exists when the probe `user` finds one; without it, when one does that has shown who
-    /// exists; and without such a one, when any does.
+    /// Judges whether a user exists or does not exist, as the contract expects.
+    ///
+    /// The probe `user` decides. Without it, a probe decides that is known to distinguish existing
+    /// users from unknown IDs. Without such a probe, any probe that finds the user shows that the
+    /// user exists.
     private static func existence(
         _ user: String,
         _ field: StateExpectation.Field,
@@ -247,13 +265,13 @@ package struct StateRule: Rule {
         guard isDecided else {
             return Finding(
                 .unobservable,
-                expected: "whether user \(user) exists",
+                expected: "a probe shows whether user \(user) exists",
                 actual: presences.contains(.sameAsNobody)
-                    ? "the probe answers the same about an id that nobody has"
+                    ? "the probe returns the same response for an unknown ID"
                     : dedicated == nil
-                        ? "no probe of the profile tells somebody who has bought nothing from an id "
-                            + "that nobody has"
-                        : "the probe '\(dedicated?.name ?? "")' gave no clear answer",
+                        ? "no probe in the profile returns a registered user without purchases and "
+                            + "returns nothing for an unknown ID"
+                        : "the response of probe '\(dedicated?.name ?? "")' could not be read",
                 location: field.location
             )
         }
@@ -261,15 +279,18 @@ package struct StateRule: Rule {
         guard isFound != isWanted else { return nil }
         return Finding(
             isWanted ? .userMissing : .userUnwanted,
-            expected: isWanted ? "user \(user) exists" : "no user \(user)",
-            actual: isFound ? "the probe finds one" : "the probe finds none",
+            expected: isWanted ? "user \(user) exists" : "user \(user) does not exist",
+            actual: isFound ? "the probe finds the user" : "the probe does not find the user",
             location: field.location
         )
     }
 
     private enum Presence { case found, missing, sameAsNobody, unclear }
 
-    /// Whether a probe finds the user; what it says about an id that nobody has was learnt before.
+    /// Returns whether a probe finds the user; nil when the probe was not sent.
+    ///
+    /// For comparison, each probe's response about an unknown ID was recorded before the first
+    /// case.
     private static func presence(
         of user: String,
         by probe: String,
@@ -288,7 +309,8 @@ package struct StateRule: Rule {
         }
     }
 
-    /// The value in the contract's terms; nil when it cannot be understood.
+    /// Converts a value in a probe's response to the value that a contract compares; returns nil
+    /// when the mapping defines no meaning for it.
     package static func value(
         _ found: JSONValue,
         _ meaning: Profile.Reading.Meaning,
@@ -313,9 +335,10 @@ package struct StateRule: Rule {
         }
     }
 
-    /// The value that the contract asks for; nil when a template in it stands for nothing.
+    /// Returns the value that the contract expects, with its templates filled in; nil when a
+    /// template has no value.
     ///
-    /// A product's name is the id that the profile gives it.
+    /// The name of a product is replaced by the product ID that the profile defines for it.
     private static func resolve(
         _ field: StateExpectation.Field,
         in evidence: CaseEvidence
@@ -341,7 +364,8 @@ package struct StateRule: Rule {
 
     private static func matches(_ actual: JSONValue, _ expected: JSONValue, field: String) -> Bool {
         if actual == expected { return true }
-        // One moment has many spellings; a second is the coarsest that databases keep.
+        // Times are compared in any format, to a second, which is the coarsest precision of
+        // databases.
         guard field == "expires", let left = Masking.instant(actual),
             let right = Masking.instant(expected)
         else { return false }

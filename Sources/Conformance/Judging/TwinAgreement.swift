@@ -1,6 +1,9 @@
 extension CaseEvidence {
-    /// Where the twins differ among themselves, by nature or because one was looked at too early:
-    /// places in the probes' answers, and people who were not told equally often.
+    /// The differences between the baseline runs of a case: JSON paths in probe responses, and
+    /// recipients of effects.
+    ///
+    /// Such values differ in every run, or one of the runs was probed too early. A recipient is
+    /// included when the numbers of effects for the recipient differ.
     package var twinDisagreements: Set<String> {
         var found = Set(StateComparison(self).volatile)
         let effects = twins.map { ComparableRun($0, self).effects.mapValues(\.count) }

@@ -1,8 +1,9 @@
 extension CaseEvidence {
-    /// What the case asks about and no probe shows, with the line of profile that would show it.
+    /// Descriptions of the parts of the case that no probe can observe, each with the profile entry
+    /// that would make it observable.
     ///
-    /// Every field is optional, so such a case may pass by its others; it then says nothing about its
-    /// clause.
+    /// Mappings of fields are optional, so such a case may pass on its other fields. It then proves
+    /// nothing about its clause.
     package var unseen: [String] {
         let asked =
             expectation.states.flatMap(\.fields).map(\.name).filter { $0 != "exists" }
@@ -12,15 +13,15 @@ extension CaseEvidence {
         }
         let kill =
             killHits == false
-            ? "the backend was killed after its answer, so nothing was interrupted" : nil
+            ? "the backend was killed after its response, so the kill interrupted nothing" : nil
         return lines + [unseenState, kill].compactMap { $0 }
     }
 
-    /// Whether every kill that was to interrupt a delivery came before its answer; nil where none
-    /// was to.
+    /// Whether every kill of the backend that should interrupt a delivery came before the response
+    /// to that delivery.
     ///
-    /// A backend that has answered has done what it promises to have done: such a kill shows no
-    /// more than a restart between two events.
+    /// The value is nil for a case without such a kill. A backend that has responded has confirmed
+    /// its work, so a later kill shows no more than a restart between two events.
     package var killHits: Bool? {
         let interrupted = plan.subject.deliveries.filter { $0.crash?.interrupts ?? false }
         guard !interrupted.isEmpty else { return nil }
@@ -30,8 +31,8 @@ extension CaseEvidence {
         }
     }
 
-    /// Why two runs whose whole answers are compared are alike for want of answers; nil where a
-    /// purchase changes one.
+    /// The reason why comparing whole probe responses is meaningless; nil when a purchase changes a
+    /// probe's response.
     private var unseenState: String? {
         let compared = expectation.compared
         guard expectation.relation != nil, expectation.comparedFields.isEmpty,
@@ -39,6 +40,6 @@ extension CaseEvidence {
         else { return nil }
         return profile.probes.isEmpty
             ? "no probe shows state; add a read-only route or a command under 'probes' in assay.yaml"
-            : "no probe shows a plain purchase; check the paths and ids of 'probes' in assay.yaml"
+            : "no probe shows a plain purchase; check the paths and IDs of 'probes' in assay.yaml"
     }
 }

@@ -1,9 +1,10 @@
-/// How often something may happen: a number, or `{at-least: 1, at-most: 3}`.
+/// The allowed range of a count: a number, or `{at-least: 1, at-most: 3}`.
 struct Bounds: Hashable, Sendable {
     var least: Int?
     var most: Int?
 
-    /// A number, or a mapping with one bound or both.
+    /// Returns the syntax of the allowed range of a count: a number, or a mapping with one bound or
+    /// both.
     static func syntax(_ range: ClosedRange<Int>) -> Syntax<Bounds> {
         .either(
             Syntax<Int>.count(range).mapped(
@@ -19,11 +20,11 @@ struct Bounds: Hashable, Sendable {
         Construct(
             "bounds-\(range.upperBound)",
             "a count",
-            "How often something may happen.",
+            "The allowed range of a count.",
             blank: { _ in Bounds() }
         ) {
-            Field.optional("at-least", \.least, .count(range), "No less often.")
-            Field.optional("at-most", \.most, .count(range), "No more often.")
+            Field.optional("at-least", \.least, .count(range), "The smallest count.")
+            Field.optional("at-most", \.most, .count(range), "The largest count.")
         }.checking { bounds, keys, reader in
             let isEmpty = keys["at-least"] == nil && keys["at-most"] == nil
             if isEmpty {
@@ -32,15 +33,15 @@ struct Bounds: Hashable, Sendable {
         }
     }
 
-    /// `{at-most: 3}` alone.
+    /// Returns the syntax of the upper bound of a count: `{at-most: 3}`.
     static func most(_ range: ClosedRange<Int>) -> Syntax<Int> {
         let grammar = Construct<Bounds>(
             "limit-\(range.upperBound)",
             "a limit",
-            "How often something may happen at most.",
+            "The largest allowed count.",
             blank: { _ in Bounds() }
         ) {
-            Field.optional("at-most", \.most, .count(range), "No more often.")
+            Field.optional("at-most", \.most, .count(range), "The largest count.")
         }
         return Syntax(
             .construct(grammar.shape.requiring("at-most")),

@@ -1,4 +1,4 @@
-/// A mapping with keys of ours: its table, and what holds between its keys.
+/// The grammar of a YAML mapping with a fixed set of keys, and the rules between the keys.
 package struct Construct<Owner: Sendable>: Sendable {
     package private(set) var shape: ConstructShape
     package let fields: [Field<Owner>]
@@ -7,11 +7,11 @@ package struct Construct<Owner: Sendable>: Sendable {
     private var check: @Sendable (Owner, ReadKeys, inout NodeReader) -> Void = { _, _, _ in }
 
     /// - Parameters:
-    ///   - name: What the schema and the reference page call it.
-    ///   - owner: What error messages call it.
-    ///   - doc: What it is for, in a sentence.
-    ///   - blank: The value of a mapping without keys.
-    ///   - fields: Its keys, in the order in which they are read and written.
+    ///   - name: The name of the mapping in the JSON Schema and on the reference page.
+    ///   - owner: The name of the mapping in error messages, with an article: `a delivery`.
+    ///   - doc: The purpose of the mapping, in one sentence.
+    ///   - blank: Returns the value of a mapping without keys.
+    ///   - fields: The keys of the mapping, in the order in which they are read and written.
     package init(
         _ name: String,
         _ owner: String,
@@ -25,7 +25,7 @@ package struct Construct<Owner: Sendable>: Sendable {
         self.fields = fields
     }
 
-    /// Exactly one of these keys stands there; an example says how to write one.
+    /// Requires that a mapping has exactly one of these keys; error messages show the example.
     package func oneOf(_ keys: [String], example: String) -> Construct {
         var construct = self
         construct.shape.oneOf = keys
@@ -33,21 +33,21 @@ package struct Construct<Owner: Sendable>: Sendable {
         return construct
     }
 
-    /// A key that has a meaning only beside one of others.
+    /// Allows a key only in a mapping that also has at least one of the other keys.
     package func beside(_ key: String, _ others: [String]) -> Construct {
         var construct = self
         construct.shape.beside[key] = others
         return construct
     }
 
-    /// Of these keys, one at most stands there.
+    /// Requires that a mapping has at most one of these keys.
     package func exclusive(_ keys: [String]) -> Construct {
         var construct = self
         construct.shape.exclusive.append(keys)
         return construct
     }
 
-    /// What else holds between the keys.
+    /// Adds a custom check of the whole mapping, which runs after all keys have been read.
     package func checking(
         _ check: @escaping @Sendable (Owner, ReadKeys, inout NodeReader) -> Void
     ) -> Construct {
@@ -58,7 +58,7 @@ package struct Construct<Owner: Sendable>: Sendable {
 
     // MARK: Reading
 
-    /// Nil when a required key is missing, or when it is no mapping.
+    /// Reads a mapping; returns nil when a required key is missing or the node is not a mapping.
     package func read(_ node: LocatedNode, _ reader: inout NodeReader) -> Owner? {
         guard case .mapping = node.content else {
             _ = reader.entries(node)
@@ -87,19 +87,19 @@ package struct Construct<Owner: Sendable>: Sendable {
 
     private func checkKeys(_ keys: ReadKeys, _ reader: inout NodeReader) {
         let given = shape.oneOf.filter { keys[$0] != nil }
-        // A misspelt key has been reported already.
+        // A misspelled key has been reported already.
         let isMisspelt = given.isEmpty && reader.errors.contains { $0.isUnknownKey(in: keys.node) }
         if !shape.oneOf.isEmpty, given.count != 1, !isMisspelt {
-            let list = Self.list(shape.oneOf, "and")
+            let list = Self.list(shape.oneOf, "or")
             reader.fail(
                 given.isEmpty
                     ? .conflict(
                         "\(shape.owner) needs one of \(Self.list(shape.oneOf, "or"))",
-                        remedy: "Add '\(example)', or another of them."
+                        remedy: "Add one of them, for example '\(example)'."
                     )
                     : .conflict(
-                        "\(shape.owner) has one of \(list), not several",
-                        remedy: "Keep \(Self.list(given.map { "'\($0)'" }, "or"))."
+                        "\(shape.owner) allows only one of \(list)",
+                        remedy: "Keep only one: \(Self.list(given.map { "'\($0)'" }, "or"))."
                     ),
                 at: keys.node.location
             )
@@ -109,8 +109,8 @@ package struct Construct<Owner: Sendable>: Sendable {
             let list = Self.list(others.map { "'\($0)'" }, "or")
             reader.fail(
                 .conflict(
-                    "'\(key)' says nothing without \(list)",
-                    remedy: "Add \(list), or remove it."
+                    "'\(key)' requires \(list)",
+                    remedy: "Add \(list), or remove '\(key)'."
                 ),
                 at: keys.location(of: key)
             )
@@ -118,7 +118,7 @@ package struct Construct<Owner: Sendable>: Sendable {
         for given in shape.exclusive.map({ $0.filter { keys[$0] != nil } }) where given.count > 1 {
             let list = Self.list(given.map { "'\($0)'" }, "and")
             reader.fail(
-                .conflict("\(list) exclude each other", remedy: "Keep one of them."),
+                .conflict("\(list) cannot be combined", remedy: "Keep only one of them."),
                 at: keys.location(of: given[1])
             )
         }
@@ -131,7 +131,8 @@ package struct Construct<Owner: Sendable>: Sendable {
 
     // MARK: Writing
 
-    /// The keys that say more than the default.
+    /// Returns the YAML entries to write for a value: the keys whose values differ from their
+    /// defaults.
     package func entries(_ owner: Owner) -> [Written.Entry] {
         fields.compactMap { field in
             field.write(owner).map {
@@ -140,32 +141,33 @@ package struct Construct<Owner: Sendable>: Sendable {
         }
     }
 
-    /// On one line.
+    /// The syntax that writes the mapping on one line.
     package var flow: Syntax<Owner> {
         Syntax(.construct(shape), read: read, write: { .flow(entries($0)) })
     }
 
-    /// A key a line.
+    /// The syntax that writes one key per line.
     package var block: Syntax<Owner> {
         Syntax(.construct(shape), read: read, write: { .block(entries($0)) })
     }
 }
 
-/// The keys that stand in a mapping.
+/// The keys and values that a mapping in a file contains.
 package struct ReadKeys: Sendable {
     package let node: LocatedNode
     let nodes: [String: LocatedNode]
 
     package subscript(key: String) -> LocatedNode? { nodes[key] }
 
-    /// Where the key itself stands.
+    /// Returns the location of a key, not of its value.
     package func location(of key: String) -> SourceLocation {
         guard case .mapping(let entries) = node.content else { return node.location }
         return entries.first { $0.key == key }?.keyLocation ?? node.location
     }
 }
 
-/// Fields of one construct, a statement each, so that each is checked for itself.
+/// Collects the fields of a `Construct`, one per statement, so that the compiler checks the type of
+/// each field separately.
 @resultBuilder
 package enum FieldBuilder<Owner: Sendable> {
     package static func buildExpression(_ field: Field<Owner>) -> [Field<Owner>] { [field] }

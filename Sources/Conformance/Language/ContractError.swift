@@ -1,4 +1,4 @@
-/// A contract or profile that cannot be understood, reported at the place to edit.
+/// An error in a contract or profile, reported at the location to edit.
 package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Problem: Hashable, Sendable {
         case yaml(String)
@@ -8,7 +8,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case missingKey(String, of: String)
         case wrongKind(expected: String, found: String)
         case unknownValue(String, what: String, allowed: [String])
-        /// A template without quotation marks, which YAML takes for a mapping.
+        /// A template, such as `{{id}}`, without quotation marks, which YAML reads as a mapping.
         case bareTemplate(String)
         case duration(String)
         case template(String, known: [String], nearest: String? = nil)
@@ -31,20 +31,20 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
 
     package var message: String {
         switch problem {
-        case .yaml(let text): "this is not YAML: \(text)"
+        case .yaml(let text): "invalid YAML: \(text)"
         case .tooLarge: "the file has more than \(LocatedNode.nodeCountMax) values"
         case .duplicateKey(let key): "the key '\(key)' appears twice"
         case .unknownKey(let key, _): "unknown key '\(key)'"
         case .missingKey(let key, let owner): "\(owner) needs the key '\(key)'"
         case .wrongKind(let expected, let found): "expected \(expected), found \(found)"
         case .unknownValue(let text, let what, _): "'\(text)' is not a known \(what)"
-        case .bareTemplate(let name): "{{\(name)}} without quotation marks is a mapping"
+        case .bareTemplate(let name): "{{\(name)}} is not in quotation marks"
         case .duration(let text): "'\(text)' is not a duration"
-        case .template(let name, _, _): "nothing is called {{\(name)}} here"
-        case .unknownName(let name, let what, _): "no \(what) is called '\(name)' here"
-        case .unknownDelivery(let name, _): "no earlier delivery is called '\(name)'"
-        case .duplicateDelivery(let name): "two deliveries are called '\(name)'"
-        case .wrongID(let id, _): "the contract is called '\(id)', but its file is not"
+        case .template(let name, _, _): "unknown template {{\(name)}}"
+        case .unknownName(let name, let what, _): "unknown \(what) '\(name)'"
+        case .unknownDelivery(let name, _): "no earlier delivery has the name '\(name)'"
+        case .duplicateDelivery(let name): "the name '\(name)' is used twice"
+        case .wrongID(let id, _): "the contract's ID '\(id)' does not match its file path"
         case .environment(let name): "the environment variable \(name) is not set"
         case .conflict(let text, _): text
         case .unreadable(let text): text
@@ -53,38 +53,41 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
 
     package var remedy: String {
         switch problem {
-        case .yaml: "Mend the line above the mark first; indentation is by spaces."
-        case .tooLarge: "Split it, and do not multiply values by aliases."
-        case .duplicateKey: "Keep one of the two."
+        case .yaml: "Check the marked line and the line above it; indent with spaces, not tabs."
+        case .tooLarge: "Split the file, and do not use aliases that multiply its values."
+        case .duplicateKey: "Remove one of them."
         case .unknownKey(let key, let allowed): Self.suggestion(key, allowed, "Use one of")
         case .missingKey(let key, _): "Add '\(key): …'."
-        case .wrongKind: "Change the value to that kind."
-        case .bareTemplate(let name): "Quote it: \"{{\(name)}}\"."
+        case .wrongKind(let expected, _): "Replace the value with \(expected)."
+        case .bareTemplate(let name): "Write \"{{\(name)}}\": without quotes it is a YAML mapping."
         case .unknownValue(let text, _, let allowed): Self.suggestion(text, allowed, "Use one of")
         case .duration(let text):
-            "Write a number and a unit: '\(Self.number(text))s', '\(Self.number(text))m', "
-                + "'\(Self.number(text))ms', h or d."
+            "Write a number and a unit (ms, s, m, h or d), for example '\(Self.number(text))s' "
+                + "or '\(Self.number(text))m'."
         case .template(let name, let known, let nearest):
-            Self.suggestion(name, known, "Known are", nearest)
+            Self.suggestion(name, known, "Available templates", nearest)
         case .unknownName(let name, let what, let known):
             (known.isEmpty
-                ? "No step names one." : Self.suggestion(name, known, "Known are"))
-                + (what == "phone" ? "" : " If it is meant, add 'strangers: [\(name)]'.")
-        case .unknownDelivery(let name, let known): Self.suggestion(name, known, "Earlier ones are")
+                ? "No step introduces any \(what)." : Self.suggestion(name, known, "Known names"))
+                + (what == "phone"
+                    ? ""
+                    : " If the name is correct, add 'unknown-users: [\(name)]'.")
+        case .unknownDelivery(let name, let known): Self.suggestion(name, known, "Known names")
         case .duplicateDelivery: "Give one of them another name."
         case .wrongID(_, let expected): "Write 'contract: \(expected)', or move the file."
-        case .environment(let name): "Set it, or give a default: ${\(name):-value}."
+        case .environment(let name): "Set the variable, or give it a default: ${\(name):-value}."
         case .conflict(_, let remedy): remedy
         case .unreadable: "Check the path and the permissions."
         }
     }
 
-    /// Place, problem, the line with a caret, and what to do.
+    /// The complete message for the user: the location, the problem, the line with a caret, and the
+    /// remedy.
     package var description: String {
         "\(location): error: \(message)\n\(location.excerpt)\n\(remedy)"
     }
 
-    /// Whether it complains of a key that stands in this mapping.
+    /// Whether the error reports an unknown key that is directly in this mapping.
     package func isUnknownKey(in node: LocatedNode) -> Bool {
         guard case .unknownKey(let key, _) = problem, case .mapping(let entries) = node.content
         else { return false }
@@ -103,6 +106,9 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         _ nearest: String? = nil
     ) -> String {
         guard !allowed.isEmpty else { return "Remove it." }
+        if let name = RenamedWord.name(of: word, among: allowed) {
+            return "'\(word)' was renamed: write '\(name)'."
+        }
         let list = "\(lead): \(allowed.joined(separator: ", "))."
         guard let near = nearest ?? Suggestion.nearest(to: word, among: allowed) else {
             return list
@@ -111,7 +117,7 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
     }
 }
 
-/// Every error of one file.
+/// All errors in one contract or profile file, sorted by location.
 package struct ContractErrors: Error, Hashable, Sendable, CustomStringConvertible {
     package let errors: [ContractError]
 

@@ -1,9 +1,12 @@
 extension Contract {
-    /// A contract file; its axes are filled in before it is read.
+    /// The grammar of a contract file.
+    ///
+    /// Before the grammar reads a file, the values of its `variants` replace templates such as
+    /// `{{copies}}`.
     package static let grammar = Construct<Contract>(
         "contract",
         "a contract",
-        "What is given, what is sent and what must follow.",
+        "A test case for a backend or an app: its steps and the expected outcome.",
         blank: { node in
             Contract(
                 id: "",
@@ -28,8 +31,8 @@ extension Contract {
             \.values,
             .map(.anyKey("a name"), .json.templated(.value), isBlock: true),
             default: [:],
-            "What `{{some.NAME}}` stands for, where the contract says so.",
-            fallback: "it is made up, or learned from an answer"
+            "Fixed template values; the key `token1` sets the value of `{{some.token1}}`.",
+            fallback: "generated, or learned from a response"
         ).spaced
         Field<Contract>.variants
         Field<Contract>.crashPoints
@@ -40,7 +43,7 @@ extension Contract {
             "expect",
             \.expectation,
             Expectation.grammar.block,
-            "What must follow."
+            "The expected outcome."
         ).spaced
     }
     .exclusive(["crash-points", "orders", "vary"])
@@ -53,33 +56,33 @@ extension Contract {
             "contract",
             \.id,
             .text("a path"),
-            "The file's path below the contracts folder, without `.yaml`."
+            "The path of the file below the contracts folder, without its extension."
         )
-        Field.required("title", \.title, .text("a sentence"), "What it says, in a sentence.")
+        Field.required("title", \.title, .text("a sentence"), "A summary in one sentence.")
         Field.required(
             "clause",
             \.clause,
             clauseSyntax,
-            "The rule it proves, as the clause catalogue names it."
+            "The clause (requirement) that the contract tests, by its ID in the clause catalogue."
         )
         Field.value(
             "level",
             \.level,
             .choice("level"),
             default: .must,
-            "How much weight it has."
+            "The requirement level of the clause."
         )
         Field.required(
             "source",
             \.source,
             .text("a source"),
-            "Where the rule comes from, for people."
+            "The document that the clause comes from, for human readers."
         )
         Field.list(
             "needs",
             \.needs,
             .choice("feature"),
-            "What a backend must have for it; a profile says so under `features`."
+            "Features that the backend needs. A profile lists missing features under `features`."
         )
     }
 
@@ -94,13 +97,14 @@ extension Contract {
             \.given,
             Step.list,
             default: [],
-            "What has happened before: it is in the twin too.",
-            fallback: "nothing"
+            "Initial steps, which the baseline run (`like`) executes too.",
+            fallback: "none"
         ).spaced
-        Field.required("steps", \.steps, Step.list, "What happens, in order.").spaced
+        Field.required("steps", \.steps, Step.list, "The tested steps, in order.").spaced
     }
 
-    /// `S-03`, `P-02`: a family letter and two digits.
+    /// The syntax of a clause's ID, such as `S-03` or `P-02`: a letter for the family of clauses,
+    /// and two digits.
     private static let clauseSyntax = Syntax<String>(
         .pattern("^[SCPFOAG]-[0-9]{2}$", "a clause such as S-03"),
         read: { node, reader in
@@ -122,7 +126,8 @@ extension Contract {
 }
 
 extension Field where Owner == Contract {
-    /// The names that nobody introduces, on purpose.
+    /// The field for the key `unknown-users`: the names that intentionally no step registers or
+    /// creates.
     fileprivate static var strangers: Field {
         let names = Syntax<[String]>(
             .list(.text("a name"), countMin: 1),
@@ -130,16 +135,19 @@ extension Field where Owner == Contract {
             write: { .row($0.map { .text($0) }) }
         )
         return .optional(
-            "strangers",
+            "unknown-users",
             \.strangers,
             names,
-            "Users and accounts that nothing registers or creates, and that are meant: without "
-                + "this, a name that only one event knows counts as misspelt.",
+            "Users and accounts that no step registers or creates, on purpose. Without this key, "
+                + "such a name may be reported as misspelled.",
             fallback: "none"
         ).since("0.2")
     }
 
-    /// The axes stand for many contracts, of which this is one: they are never written.
+    /// The field for the key `variants`, which this grammar neither reads nor writes.
+    ///
+    /// The file is expanded to one contract for each combination of values before the grammar reads
+    /// it.
     fileprivate static var variants: Field {
         Field(
             KeyShape(
@@ -149,8 +157,8 @@ extension Field where Owner == Contract {
                     value: .list(.either([.scalar("a value"), .null]), countMin: 1),
                     countRange: 1...10
                 ),
-                "Axes with their values: one case for each combination, with the values in place "
-                    + "of `{{axis}}`, `{{axis+1}}` and `{{axis-1}}`."
+                "Named lists of values (axes). Each combination of values is one test case, in "
+                    + "which `{{axis}}`, `{{axis+1}}` and `{{axis-1}}` are replaced."
             ),
             read: { _, _, _ in },
             write: { _ in nil }
@@ -162,7 +170,7 @@ extension Field where Owner == Contract {
             KeyShape(
                 "recorded",
                 .pattern("^[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date such as 2026-11-21"),
-                "The day of the recording that it was distilled from."
+                "The date of the recording that the contract was distilled from."
             ),
             read: { node, contract, reader in
                 guard let text = reader.text(node) else { return }
@@ -195,7 +203,8 @@ extension Field where Owner == Contract {
             KeyShape(
                 "max-age",
                 .duration,
-                "After this long the services may have changed, and it should be recorded again."
+                "The age at which the session should be recorded again, because the services may "
+                    + "have changed."
             ),
             read: { node, contract, reader in
                 contract.provenance?.ageMax = reader.duration(node)
@@ -207,7 +216,7 @@ extension Field where Owner == Contract {
     }
 }
 
-// MARK: Checks of the whole
+// MARK: Checks of the whole contract
 
 extension Contract {
     private func check(_ keys: ReadKeys, _ reader: inout NodeReader) {
@@ -230,7 +239,7 @@ extension Contract {
         for (delivery, step) in endless {
             reader.fail(
                 .conflict(
-                    "'\(delivery)' tells of no end that comes soon",
+                    "the event of the delivery '\(delivery)' has no end to wait for",
                     remedy: "Write 'expires: soon' or 'grace: soon' in its event."
                 ),
                 at: places[step] ?? location
@@ -239,8 +248,9 @@ extension Contract {
         for (call, step) in endlessTokens {
             reader.fail(
                 .conflict(
-                    "the token of '\(call)' has no end that comes soon",
-                    remedy: "Write 'token: {expires: soon}' in that call, to a protected route."
+                    "the token of the call '\(call)' does not expire during the case",
+                    remedy: "Write 'token: {expires: soon}' in that call; its route must be "
+                        + "'protected'."
                 ),
                 at: places[step] ?? location
             )
@@ -248,8 +258,9 @@ extension Contract {
         if hasSoon, expectation.relation != nil {
             reader.fail(
                 .conflict(
-                    "what ends soon ends at another moment in a twin",
-                    remedy: "State what is expected under 'state', without 'like'."
+                    "'like' cannot compare the runs, because 'soon' is a different time in each "
+                        + "run",
+                    remedy: "Remove 'like', and write the expected values under the key 'state'."
                 ),
                 at: location
             )
@@ -262,16 +273,18 @@ extension Contract {
         if plan.keepsMachineTime {
             reader.fail(
                 .conflict(
-                    "a restart, a phone and an end that comes soon go by the machine's clock",
-                    remedy: "Leave them out, or leave 'clock' out of 'needs'."
+                    "'needs: [clock]' cannot be combined with a restart, a phone step or 'soon': "
+                        + "they use the machine's clock",
+                    remedy: "Remove those steps, or remove 'clock' from 'needs'."
                 ),
                 at: location
             )
         } else if !plan.takesTime {
             reader.fail(
                 .conflict(
-                    "no time passes that the backend's clock could show",
-                    remedy: "Write 'at: +3d' in a delivery, or disturb one along the ladder."
+                    "'needs: [clock]' has no effect, because no time passes in this contract",
+                    remedy: "Write 'at: +3d' in a delivery, or add 'retry: schedule' and "
+                        + "'lost-responses: 1' to it."
                 ),
                 at: location
             )
@@ -288,7 +301,7 @@ extension Contract {
         case .orders where events < 2:
             reader.fail(
                 .conflict(
-                    "one event has only one order",
+                    "'orders' needs at least two events",
                     remedy: "Deliver at least two events in 'steps'."
                 ),
                 at: location
@@ -296,7 +309,7 @@ extension Contract {
         case .generated where events != 1:
             reader.fail(
                 .conflict(
-                    "'vary' varies one event, and 'steps' delivers \(events)",
+                    "'vary' needs exactly one event, but 'steps' delivers \(events)",
                     remedy: "Move the other deliveries to 'given'."
                 ),
                 at: location
@@ -305,19 +318,24 @@ extension Contract {
         }
     }
 
-    /// A request says itself what must come back.
+    /// Reports an error when the contract expects nothing, neither under `expect` nor in a step
+    /// with its own expected response.
     private func checkExpectation(_ keys: ReadKeys, _ reader: inout NodeReader) {
         guard let node = keys["expect"], case .mapping(let entries) = node.content else { return }
         let saying = Expectation.grammar.shape.keys.filter(\.isSufficient).map(\.key)
         let hasAnswers = (given + steps).contains(where: \.traits.hasOwnAnswer)
         guard !hasAnswers, !entries.contains(where: { saying.contains($0.key) }) else { return }
         reader.fail(
-            .conflict("this contract expects nothing", remedy: "Add 'answers: 200'."),
+            .conflict(
+                "'expect' contains no expectation",
+                remedy: "Add an expectation, for example 'status: 200'."
+            ),
             at: node.location
         )
     }
 
-    /// Restarts that say `during` belong to the delivery they name.
+    /// Returns a copy of the contract in which each crash is stored in the delivery that the crash
+    /// interrupts.
     package func crashing(_ crashes: [String: Crash]) -> Contract {
         func crashing(_ steps: [Step]) -> [Step] {
             steps.map { step in

@@ -1,14 +1,18 @@
-/// What a contract gives names to, read from its file before axes are replaced.
+/// The names of users, accounts, deliveries and calls that a contract file defines.
 ///
-/// A user, an account, a delivery or a call exists when something other than a template names it. A
-/// user also comes to exist by a template in a vault or in what is sent, since that may be the first
-/// that a backend hears of them; unless the name is nearly one that exists, which is a misspelling.
+/// They are collected before the values of the contract's `variants` replace templates such as
+/// `{{copies}}`.
+///
+/// A name is defined when the file contains it outside a template. The name of a user is also
+/// defined by a template in a vault or a request, because the backend may first see the user there.
+/// A name in such a template that is close to a defined name is a misspelling, and defines no user.
 struct ContractNames {
     private(set) var names = TemplateNames()
     private(set) var axisNodes: [String: [LocatedNode]] = [:]
     private var introduced: [String] = []
 
-    /// - Parameter root: The tree of a contract file, with its axes unfilled.
+    /// - Parameter root: The tree of a contract file, before the values of `variants` replace their
+    ///   templates.
     init(_ root: LocatedNode) {
         for axis in root["variants"]?.entries ?? [] {
             let values = axis.value.elements.filter { $0.scalar != nil }
@@ -41,7 +45,7 @@ struct ContractNames {
             add(texts, to: \.users)
         case .name(.delivery, .introduces): add(texts, to: \.deliveries)
         case .name(.call, .introduces): add(texts, to: \.calls)
-        // Templates name no phones, and what only refers to a delivery or a call makes none.
+        // Templates cannot name phones, and a reference to a delivery or a call defines none.
         case .name(.phone, _), .name(.delivery, _), .name(.call, _), .anyOf: break
         case .text, .scalar, .verbatim, .secret, .pattern, .flag, .count, .duration, .words,
             .openWords,
@@ -54,12 +58,13 @@ struct ContractNames {
         _ texts: [String],
         to list: WritableKeyPath<TemplateNames, [String]>
     ) {
-        // An axis of a thousand values makes a thousand names.
+        // An axis may have a thousand values, so the lookup must be fast.
         var known = Set(names[keyPath: list])
         names[keyPath: list] += texts.filter { known.insert($0).inserted }
     }
 
-    /// The texts that a text becomes when its axes are replaced.
+    /// Returns every string that results from a string when the values of `variants` replace their
+    /// templates.
     private func expanded(_ text: String) -> [String] {
         names.axes.reduce([text]) { texts, axis in
             texts.flatMap { text in
@@ -72,12 +77,14 @@ struct ContractNames {
         }
     }
 
-    /// Users whose ids a text asks for.
+    /// Records the users whose IDs a string contains as templates, such as `{{user.ada}}`.
     private mutating func introduce(_ text: String) {
         for text in expanded(text) { introduced += TemplateValues.users(in: [text]) }
     }
 
-    /// Whether a name is nearly one that exists; `user1` and `user2` are two users.
+    /// Whether the name of a user is a misspelling of a defined name.
+    ///
+    /// `user1` and `user2` are two different users, not misspellings.
     private func isMisspelt(_ user: String) -> Bool {
         func letters(_ text: String) -> String { text.filter { !$0.isNumber } }
         return Suggestion.nearest(to: user, among: names.users).map {
@@ -87,7 +94,7 @@ struct ContractNames {
 }
 
 extension GrammarWalk {
-    /// Every text below one key at the top of a contract.
+    /// Returns every key and scalar value below a top-level key of a contract file.
     fileprivate static func of(_ key: String, in root: LocatedNode) -> [Stop] {
         guard let node = root[key], let shape = Contract.grammar.shape[key]?.shape else {
             return []

@@ -1,25 +1,28 @@
 extension Profile {
-    /// Where the body of an endpoint holds each of the usual values, by the value's name.
+    /// Returns the location of each template in the request body of an endpoint, by the template's
+    /// name.
     package func places(in endpoint: String) -> [String: JSONPointer] {
         endpoints[endpoint]?.body.map(\.templatePlaces) ?? [:]
     }
 }
 
 extension Profile.Endpoint {
-    /// The request that this endpoint is sent: path and body with their names replaced.
+    /// Returns the request to this endpoint, with the templates in path and body replaced.
     ///
     /// - Parameters:
-    ///   - values: What the names stand for; a member that holds a name without value is left out.
-    ///   - idForm: A backend with integer ids gets them as numbers where one stands alone.
-    ///   - fields: Header fields beside the content type.
-    /// - Returns: The request, with a JSON body where the endpoint has one.
+    ///   - values: The values of the templates; a JSON member whose template has no value is
+    ///     omitted.
+    ///   - idForm: The form of user IDs; an integer ID that is a whole JSON value is sent as a
+    ///     number.
+    ///   - fields: The header fields in addition to the content type.
+    /// - Returns: The request, with a JSON body if the endpoint has one.
     package func request(
         _ values: [String: String?],
         idForm: Profile.IDForm,
         fields: [HTTPMessage.Field] = []
     ) -> HTTPMessage.Request {
         var source = NamedValues(texts: values)
-        // A name that this route's values do not have stands for nothing here.
+        // Template names without a value for this route are absent, not unknown.
         for name in Call.valueNames + ["account"] where source.values[name] == nil {
             source.values[name] = .some(nil)
         }
@@ -30,8 +33,9 @@ extension Profile.Endpoint {
         return request(from: source, target: target, fields: fields)
     }
 
-    /// The request with its names replaced by values, each of which keeps its kind where it stands
-    /// alone.
+    /// Returns the request to this endpoint, with the templates in path and body replaced.
+    ///
+    /// A string that consists of one template takes the JSON type of the template's value.
     package func request(from source: NamedValues) -> HTTPMessage.Request {
         var source = source
         return request(from: source, target: source.fill(target: path), fields: [])
@@ -55,10 +59,12 @@ extension Profile.Endpoint {
 }
 
 extension JSONValue {
-    /// The name that a text is made of and nothing else; nil for any other value.
+    /// The name of the template when the JSON value is a string that consists of one template; nil
+    /// for any other value.
     package var templateName: String? { string.flatMap { Template($0).wholeName } }
 
-    /// Where each name stands that is a text of its own, by the name.
+    /// The locations of all strings in this JSON value that consist of one template, by the
+    /// template's name.
     package var templatePlaces: [String: JSONPointer] {
         var places: [String: JSONPointer] = [:]
         func search(_ value: JSONValue, _ pointer: JSONPointer) {

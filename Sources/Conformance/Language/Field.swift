@@ -1,14 +1,15 @@
-/// One key of a construct whose value is an `Owner`: a line of the grammar's table.
+/// One key of a YAML mapping, with the code that reads the key's value into an `Owner` and writes
+/// it.
 package struct Field<Owner: Sendable>: Sendable {
     package typealias Path<Value> = WritableKeyPath<Owner, Value> & Sendable
 
     package var shape: KeyShape
-    /// An empty line stands before it.
+    /// Whether a blank line precedes the key in a written file.
     package var isSpaced = false
     let read: @Sendable (LocatedNode, inout Owner, inout NodeReader) -> Void
-    /// What is done where the key is left out.
+    /// The action when the mapping does not contain the key; nil: no action.
     var absent: (@Sendable (inout Owner) -> Void)?
-    /// Nil where the key is left out.
+    /// Converts the owner's value to YAML; returns nil when the key is left out.
     let write: @Sendable (Owner) -> Written?
 
     package init(
@@ -21,7 +22,7 @@ package struct Field<Owner: Sendable>: Sendable {
         self.write = write
     }
 
-    /// A key that has to be there.
+    /// Creates the field for a required key.
     package static func required<Value>(
         _ key: String,
         _ path: any Path<Value>,
@@ -39,7 +40,7 @@ package struct Field<Owner: Sendable>: Sendable {
         return field
     }
 
-    /// A key that may be left out, and what holds then.
+    /// Creates the field for an optional key with a default value.
     package static func value<Value: Equatable & Sendable>(
         _ key: String,
         _ path: any Path<Value>,
@@ -62,7 +63,7 @@ package struct Field<Owner: Sendable>: Sendable {
         return field
     }
 
-    /// A key that may be left out; then nothing is said.
+    /// Creates the field for an optional key without a default value.
     package static func optional<Value: Sendable>(
         _ key: String,
         _ path: any Path<Value?>,
@@ -81,12 +82,12 @@ package struct Field<Owner: Sendable>: Sendable {
         return field
     }
 
-    /// `true` or `false`, by default `false`.
+    /// Creates the field for a key with the value `true` or `false`; the default is `false`.
     package static func flag(_ key: String, _ path: any Path<Bool>, _ doc: String) -> Field {
         value(key, path, .flag, default: false, doc)
     }
 
-    /// One word that says that something is wished.
+    /// Creates the field for an option: a key whose only allowed word turns the option on.
     package static func wish(
         _ key: String,
         _ path: any Path<Bool>,
@@ -94,10 +95,10 @@ package struct Field<Owner: Sendable>: Sendable {
         _ what: String,
         _ doc: String
     ) -> Field {
-        value(key, path, .wish(word, what), default: false, doc, fallback: "it is not asked for")
+        value(key, path, .wish(word, what), default: false, doc, fallback: "off")
     }
 
-    /// A list, by default empty.
+    /// Creates the field for a key with a list; the default is an empty list.
     package static func list<Element: Equatable & Sendable>(
         _ key: String,
         _ path: any Path<[Element]>,
@@ -108,7 +109,7 @@ package struct Field<Owner: Sendable>: Sendable {
         value(key, path, .list(element, countMin: countMin), default: [], doc, fallback: "none")
     }
 
-    /// One case of an enumeration, whose cases have a key each.
+    /// Creates the field for one case of an enumeration in which every case has its own key.
     package static func choice<Whole: Sendable, Part: Sendable>(
         _ key: String,
         _ path: any Path<Whole>,
@@ -126,28 +127,29 @@ package struct Field<Owner: Sendable>: Sendable {
         )
     }
 
-    /// With an empty line before it.
+    /// A copy of the field that is written with a blank line before it.
     package var spaced: Field {
         var field = self
         field.isSpaced = true
         return field
     }
 
-    /// Whoever is judged, it can be asked for.
+    /// A copy of the field, marked as allowed in contracts for backends and in contracts for apps.
     package var forEverybody: Field {
         var field = self
         field.shape.isForEverybody = true
         return field
     }
 
-    /// It says something alone.
+    /// A copy of the field, marked as a complete expectation: a contract needs no other key under
+    /// `expect`.
     package var sufficient: Field {
         var field = self
         field.shape.isSufficient = true
         return field
     }
 
-    /// Known since that version.
+    /// Returns a copy of the field, marked as available since this version of Assay.
     package func since(_ version: String) -> Field {
         var field = self
         field.shape.since = version

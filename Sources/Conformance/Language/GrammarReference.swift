@@ -1,4 +1,4 @@
-/// What a grammar says to people: `assay explain KEY` and the reference page.
+/// The documentation of all keys in a grammar, for `assay explain KEY` and the reference page.
 package struct GrammarReference: Sendable {
     package let root: ConstructShape
 
@@ -6,7 +6,8 @@ package struct GrammarReference: Sendable {
         self.root = root
     }
 
-    /// A key and the way to it from the top of the file: `steps.deliver.along`.
+    /// A key of the grammar, and its path from the top of the file, for example
+    /// `steps.deliver.retry`.
     package struct Place: Hashable, Sendable {
         package let path: [String]
         package let key: KeyShape
@@ -14,7 +15,7 @@ package struct GrammarReference: Sendable {
         package var text: String { path.joined(separator: ".") }
     }
 
-    /// Every key, each after the one that it stands below.
+    /// All keys of the grammar, each after the key that contains it.
     package var places: [Place] { Self.places(in: root, below: [], 0) }
 
     private static func places(
@@ -23,7 +24,7 @@ package struct GrammarReference: Sendable {
         _ depth: Int
     ) -> [Place] {
         construct.keys.flatMap { key -> [Place] in
-            // The leading key of a step is the step: what stands beside it belongs to it.
+            // The first key of a step identifies the step, so its other keys are listed below it.
             let own = path + [key.key]
             let nested = key.shape.direct.flatMap { direct -> [Place] in
                 guard key.shape.isSteps, let lead = direct.keys.first else {
@@ -44,9 +45,11 @@ package struct GrammarReference: Sendable {
         }
     }
 
-    /// The places that a person may mean: `lose-answers`, `deliver.along`, `steps.deliver.along`.
+    /// Returns the keys whose path ends with the text, such as `lost-responses`, `deliver.retry` or
+    /// `steps.deliver.retry`.
     ///
-    /// What stands in `given` stands in `steps` too, and is told once.
+    /// Steps exist under `given` and under `steps`; the keys of a step are returned only once,
+    /// under `steps`.
     package func places(named text: String) -> [Place] {
         let wanted = text.split(separator: ".").map(String.init)
         let all = places.filter { $0.path.suffix(wanted.count) == wanted[...] }
@@ -54,7 +57,7 @@ package struct GrammarReference: Sendable {
         return all.filter { isGiven || $0.path.first != "given" || $0.path.count == 1 }
     }
 
-    /// Every key's name, for suggestions.
+    /// The names of all keys, to suggest a name when the user misspells one.
     package var names: [String] {
         var seen: Set<String> = []
         return places.compactMap(\.path.last).filter { seen.insert($0).inserted }
@@ -62,12 +65,12 @@ package struct GrammarReference: Sendable {
 
     // MARK: One key
 
-    /// What `assay explain` says of a place.
+    /// Returns the labeled lines that `assay explain` prints for a key.
     package func explanation(of place: Place) -> [(label: String, text: String)] {
         let key = place.key
         var parts = [(label: "meaning", text: key.doc), (label: "value", text: key.shape.kind)]
-        if key.isRequired { parts.append(("needed", "always")) }
-        if let fallback = key.fallback { parts.append(("left out", fallback)) }
+        if key.isRequired { parts.append(("required", "yes")) }
+        if let fallback = key.fallback { parts.append(("default", fallback)) }
         let below = key.shape.isSteps ? [] : key.shape.direct.flatMap(\.keys)
         if !below.isEmpty {
             parts.append(("keys", below.map(\.key).joined(separator: ", ")))
@@ -78,7 +81,7 @@ package struct GrammarReference: Sendable {
 
     // MARK: The page
 
-    /// A table for every construct, in DocC's Markdown.
+    /// Returns the reference page in DocC's Markdown, with a table of keys for every mapping.
     package func page(title: String, introduction: String) -> String {
         var seen: Set<String> = []
         let constructs = [root] + root.keys.flatMap(\.shape.constructs)
@@ -88,24 +91,24 @@ package struct GrammarReference: Sendable {
 
     private func section(_ construct: ConstructShape) -> String {
         var lines = ["## \(construct.name)", "", construct.doc, ""]
-        lines += ["| key | value | left out | meaning |", "| --- | --- | --- | --- |"]
+        lines += ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
         for key in construct.keys {
-            let fallback = key.isRequired ? "*needed*" : key.fallback ?? ""
+            let fallback = key.isRequired ? "*required*" : key.fallback ?? ""
             let since = key.since == KeyShape.firstVersion ? "" : " Since \(key.since)."
             let cells = ["`\(key.key)`", key.shape.kind, fallback, key.doc + since]
             lines.append("| " + cells.map(Self.cell).joined(separator: " | ") + " |")
         }
         if !construct.oneOf.isEmpty {
             let keys = construct.oneOf.map { "`\($0)`" }.joined(separator: ", ")
-            lines += ["", "Exactly one of \(keys) stands there."]
+            lines += ["", "Exactly one of \(keys) is required."]
         }
         for (key, others) in construct.beside.sorted(by: { $0.key < $1.key }) {
-            let keys = others.map { "`\($0)`" }.joined(separator: " or ")
-            lines += ["", "`\(key)` stands beside \(keys) only."]
+            let keys = others.map { "`\($0)`" }.joined(separator: ", ")
+            lines += ["", "`\(key)` requires \(others.count > 1 ? "one of " : "")\(keys)."]
         }
         for group in construct.exclusive {
             let keys = group.map { "`\($0)`" }.joined(separator: ", ")
-            lines += ["", "One of \(keys) at most."]
+            lines += ["", "At most one of \(keys) is allowed."]
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -114,7 +117,8 @@ package struct GrammarReference: Sendable {
 }
 
 extension Shape {
-    /// A list of steps, each of which is led by its first key.
+    /// Whether the shape is a list of steps; the first key of a step identifies the kind of the
+    /// step.
     var isSteps: Bool {
         guard case .list(.either(let shapes), _) = self else { return false }
         return shapes.count > 5

@@ -1,21 +1,22 @@
-/// The JSON Schema of a grammar, so that editors complete and check what people write.
+/// The JSON Schema of a grammar, for completion and validation in editors.
 package struct GrammarSchema {
-    /// Whether texts may hold an axis in place of any value: `{{copies}}`.
+    /// Whether a template for a value of `variants`, such as `{{copies}}`, is allowed in place of
+    /// any value.
     private let hasAxes: Bool
     private let title: String
     private let root: ConstructShape
 
     /// - Parameters:
-    ///   - root: The construct at the top of the file.
-    ///   - title: What the schema calls it.
-    ///   - hasAxes: Whether axes of variants may stand in place of values.
+    ///   - root: The grammar of the mapping at the top of the file.
+    ///   - title: The title of the schema.
+    ///   - hasAxes: Whether templates for values of `variants` are allowed in place of any value.
     package init(_ root: ConstructShape, title: String, hasAxes: Bool) {
         self.root = root
         self.title = title
         self.hasAxes = hasAxes
     }
 
-    /// The schema's file.
+    /// The contents of the schema file.
     package var text: String { value.prettyText + "\n" }
 
     private var value: JSONValue {
@@ -59,7 +60,7 @@ package struct GrammarSchema {
         return JSONObject(members: members)
     }
 
-    /// A key that says nothing without one of others.
+    /// Returns a JSON Schema condition for each key that requires another key.
     private func beside(_ construct: ConstructShape) -> [JSONValue] {
         construct.beside.sorted { $0.key < $1.key }.map { key, others in
             [
@@ -71,7 +72,7 @@ package struct GrammarSchema {
 
     private func property(_ key: KeyShape) -> JSONValue {
         var doc = key.doc
-        if let fallback = key.fallback { doc += " Left out: \(fallback)." }
+        if let fallback = key.fallback { doc += " Default: \(fallback)." }
         var members = [JSONObject.Member(key: "description", value: .string(doc))]
         members += (schema(key.shape).object ?? JSONObject()).members
         return .object(JSONObject(members: members))
@@ -140,7 +141,8 @@ package struct GrammarSchema {
         return .object(JSONObject(members: members))
     }
 
-    /// A word as YAML may read it: `500` and `true` are no texts there.
+    /// Returns all JSON values as which YAML may read a word: an unquoted `500` or `true` is not a
+    /// string.
     private func spellings(_ word: String) -> [JSONValue] {
         guard let value = try? JSONValue(parsing: word), value.string == nil else {
             return [.string(word)]

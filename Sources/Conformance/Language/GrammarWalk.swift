@@ -1,11 +1,12 @@
-/// Goes through a file beside its grammar: what the grammar has at each key and at each value.
+/// Walks through a parsed file along its grammar, and finds the shape (the allowed values) of each
+/// key and scalar value.
 ///
-/// It works on what a person wrote, whole or not, before axes are filled in: what fits nothing
-/// stands at a place without templates and names nobody.
+/// The file may contain errors, and templates for the values of `variants` are not replaced yet. A
+/// node that fits no shape counts as a string without templates and names.
 package struct GrammarWalk {
-    /// One text of the file.
+    /// One key or scalar value of the file, with its shape in the grammar.
     package struct Stop {
-        /// A scalar; a key stands here like any other text.
+        /// The key or scalar value in the file, as a scalar node.
         package let node: LocatedNode
         package let shape: Shape
         package let place: TemplatePlace?
@@ -14,14 +15,14 @@ package struct GrammarWalk {
     package private(set) var stops: [Stop] = []
 
     /// - Parameters:
-    ///   - node: The value to go through.
-    ///   - shape: What the grammar has there.
+    ///   - node: The YAML value to walk through.
+    ///   - shape: The shape of the value in the grammar.
     package init(_ node: LocatedNode, _ shape: Shape) {
         visit(node, shape, nil)
     }
 
-    /// A text that the grammar has nothing to say about.
-    private static let unknown = Shape.text("a text")
+    /// The shape of a string that the grammar does not describe.
+    private static let unknown = Shape.text("a string")
 
     private mutating func visit(_ node: LocatedNode, _ shape: Shape, _ place: TemplatePlace?) {
         switch shape {
@@ -65,7 +66,7 @@ package struct GrammarWalk {
         }
     }
 
-    /// What the elements of a list are; the value itself where the grammar has no list there.
+    /// Returns the shape of a list's elements; `unknown` when the shape is not a list.
     private static func element(of shape: Shape) -> Shape {
         switch shape {
         case .list(let element, _): element
@@ -77,7 +78,8 @@ package struct GrammarWalk {
         }
     }
 
-    /// The one of several forms that the value has.
+    /// Returns the one of several alternative shapes that fits a YAML value, or `unknown` when none
+    /// fits.
     private static func choice(of shapes: [Shape], for node: LocatedNode) -> Shape {
         let fitting = shapes.filter { $0.takes(node) }
         let keys = Set(node.entries.map(\.key))
@@ -90,7 +92,7 @@ package struct GrammarWalk {
 }
 
 extension Shape {
-    /// Whether it has the kind of the value: text, list or mapping.
+    /// Whether the shape accepts a YAML node of this kind: scalar, list or mapping.
     fileprivate func takes(_ node: LocatedNode) -> Bool {
         switch self {
         case .templated(let shape, _): shape.takes(node)

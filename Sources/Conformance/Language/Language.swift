@@ -1,11 +1,11 @@
-/// The two languages that people write.
+/// The two YAML file formats of Assay: contracts and profiles.
 package enum Language: String, CaseIterable, Sendable {
     case contract, profile
 
     private static let contractReference = GrammarReference(Contract.grammar.shape)
     private static let profileReference = GrammarReference(Profile.grammar.shape)
 
-    /// What is said of its keys.
+    /// The documentation of all keys of the file format.
     package var reference: GrammarReference {
         switch self {
         case .contract: Self.contractReference
@@ -13,40 +13,40 @@ package enum Language: String, CaseIterable, Sendable {
         }
     }
 
-    /// Its JSON Schema.
+    /// The JSON Schema of the file format, as the contents of a file.
     package var schema: String {
         let hasAxes = self == .contract
         return GrammarSchema(reference.root, title: "Assay \(rawValue)", hasAxes: hasAxes).text
     }
 
-    /// Its reference page.
+    /// The reference page of the file format, in Markdown.
     package var page: String {
         switch self {
         case .contract:
             reference.page(
-                title: "The language of contracts",
+                title: "Contract language",
                 introduction: """
-                    Every key of a contract file. `assay explain KEY` says the same at the prompt.
+                    Every key of a contract file. `assay explain KEY` prints the same in the terminal.
 
-                    This page is generated from the grammar, which also reads and writes contracts \
-                    and makes `contracts/contract.schema.json`: it is changed there.
+                    This page is generated from the grammar, like `contracts/contract.schema.json`. \
+                    Edit the grammar instead.
                     """
             )
         case .profile:
             reference.page(
-                title: "The language of profiles",
+                title: "Profile language",
                 introduction: """
-                    Every key of `assay.yaml`. `assay explain KEY` says the same at the prompt.
+                    Every key of `assay.yaml`. `assay explain KEY` prints the same in the terminal.
 
-                    This page is generated from the grammar, which also reads profiles and makes \
-                    `contracts/profile.schema.json`: it is changed there.
+                    This page is generated from the grammar, like `contracts/profile.schema.json`. \
+                    Edit the grammar instead.
                     """
             ) + """
 
                 ## Features
 
-                What `features: {except: […]}` takes; whatever needs one of them is left unproven. \
-                `assay explain FEATURE` names the contracts that do.
+                The values of `features: {except: […]}`. Contracts that need a listed feature are not \
+                run. `assay explain FEATURE` lists the contracts that need a feature.
 
                 \(Feature.table)
                 """

@@ -1,7 +1,9 @@
-/// A value of a contract or profile that knows where it stands; what reads files makes it.
+/// A YAML value of a contract or profile, with its location in the file.
 package struct LocatedNode: Sendable {
     package enum Content: Sendable {
-        /// Text, and whether it stood there without quotes, so that the core schema applies.
+        /// The text of a scalar.
+        ///
+        /// `isPlain`: it is written without quotes, so YAML's core schema determines its type.
         case scalar(String, isPlain: Bool)
         case mapping([Entry])
         case sequence([LocatedNode])
@@ -22,9 +24,13 @@ package struct LocatedNode: Sendable {
     package var content: Content
     package let location: SourceLocation
 
-    /// How deep a file may nest: a contract that a variation found may hold 200 levels of JSON.
+    /// The maximum nesting depth of a file.
+    ///
+    /// A contract that was generated as a variation of an event may contain 200 levels of JSON.
     package static let depthMax = 300
-    /// How many values a file may have; aliases could multiply a short text without end.
+    /// The maximum number of values in a file.
+    ///
+    /// Without a maximum, YAML aliases could multiply the values of a short file.
     package static let nodeCountMax = 100_000
 
     package init(_ content: Content, _ location: SourceLocation) {
@@ -32,7 +38,7 @@ package struct LocatedNode: Sendable {
         self.location = location
     }
 
-    /// The kind, as error messages say it.
+    /// A short description of the value for error messages, such as `a list`.
     package var kind: String {
         switch content {
         case .scalar(let text, _): text.isEmpty ? "nothing" : "'\(text)'"
@@ -41,8 +47,10 @@ package struct LocatedNode: Sendable {
         }
     }
 
-    /// The value by the YAML 1.2 core schema: only `true`, `false`, `null` and numbers written
-    /// plainly are no strings; `NO` is one.
+    /// The JSON value by the YAML 1.2 core schema.
+    ///
+    /// Unquoted `true`, `false`, `null` and numbers are not strings. Every other scalar, such as
+    /// `NO`, is a string.
     package var json: JSONValue {
         switch content {
         case .scalar(let text, isPlain: false): return .string(text)
@@ -65,7 +73,7 @@ package struct LocatedNode: Sendable {
         }
     }
 
-    /// Where each value of the tree stands, by its JSON pointer.
+    /// Returns the location of each value in the node's tree, by JSON pointer.
     package func places(at pointer: JSONPointer = JSONPointer()) -> [String: SourceLocation] {
         var places = [pointer.description: location]
         let children: [(token: String, node: LocatedNode)] =
@@ -80,12 +88,15 @@ package struct LocatedNode: Sendable {
         return places
     }
 
-    /// This tree with `{{axis}}`, `{{axis+1}}` and `{{axis-1}}` replaced; other templates stay.
+    /// Returns the node's tree in which the values of `variants` replace the templates `{{axis}}`,
+    /// `{{axis+1}}` and `{{axis-1}}`.
+    ///
+    /// Other templates remain.
     package func filling(_ axes: [(name: String, value: String)]) -> LocatedNode {
         switch content {
         case .scalar(let text, let isPlain):
             let filled = Self.fill(text, axes)
-            // A value that is a template and nothing else takes the kind of what it stands for.
+            // A string that consists of one template takes the type of its value.
             let isWhole = filled != text && Template(text).wholeName != nil
             return LocatedNode(.scalar(filled, isPlain: isPlain || isWhole), location)
         case .sequence(let elements):
@@ -122,17 +133,17 @@ package struct LocatedNode: Sendable {
 }
 
 extension LocatedNode {
-    /// The members of a mapping; none for anything else.
+    /// The entries of a mapping; empty for any other node.
     package var entries: [Entry] {
         if case .mapping(let entries) = content { entries } else { [] }
     }
 
-    /// The elements of a list; none for anything else.
+    /// The elements of a list; empty for any other node.
     package var elements: [LocatedNode] {
         if case .sequence(let elements) = content { elements } else { [] }
     }
 
-    /// The text of a scalar; nil for anything else.
+    /// The text of a scalar; nil for any other node.
     package var scalar: String? { if case .scalar(let text, _) = content { text } else { nil } }
 
     package subscript(key: String) -> LocatedNode? { entries.first { $0.key == key }?.value }

@@ -1,21 +1,23 @@
-/// Whom and what one variant of a contract names, and what gave each its name.
+/// All uses of names in one variant of a contract, for finding misspelled names.
 ///
-/// An event for `adda` beside `register: ada` would be delivered, would change nobody, and the case
-/// would pass.
+/// Without this check, an event for `adda` after `register: ada` would be delivered, would change
+/// no user, and the case would pass.
 package struct Names: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case user, account, phone, delivery, call
-        /// Who signs up or in with an app: an account, and the user that it belongs to.
+        /// An account that signs up or signs in with an app, together with its user.
         case holder = "account holder"
     }
 
-    /// What a place does with the name that it holds.
+    /// The role of a name at a place in the contract that uses the name.
     package enum Role: Hashable, Sendable {
-        /// The bearer exists because of this place: it is registered, signs up, is opened.
+        /// The name is introduced here, for example by a registration, a sign-up or a launch.
         case introduces
-        /// The bearer may be unknown on purpose: an event may come before its user.
+        /// The name may be unknown on purpose here, because an event may arrive before its user
+        /// exists.
         case mentions
-        /// The bearer has to be known from a step: an expectation about nobody proves nothing.
+        /// The name must be known from a step, because an expectation about an unknown user proves
+        /// nothing.
         case refers
     }
 
@@ -26,7 +28,7 @@ package struct Names: Hashable, Sendable {
         let location: SourceLocation
     }
 
-    /// The phone that a scenario has without saying so.
+    /// The name of the phone in steps that name no phone.
     package static let usualPhone = "phone"
 
     private var uses: [Use] = []
@@ -42,9 +44,11 @@ package struct Names: Hashable, Sendable {
         uses.append(Use(kind: kind, role: role, name: name, location: location))
     }
 
-    /// The users whose ids the texts of a step ask for; that is the first a backend hears of some.
+    /// Records the users whose IDs occur as templates in a step, because the backend may first see
+    /// these users there.
     ///
-    /// Whether such a name is misspelt is for ``TemplateChecks``, which know its place in the text.
+    /// ``TemplateChecks`` reports misspelled names in templates, because it knows the location of
+    /// each template in its string.
     package mutating func noteTemplates(in node: LocatedNode) {
         switch node.content {
         case .scalar(let text, _):
@@ -56,19 +60,22 @@ package struct Names: Hashable, Sendable {
         }
     }
 
-    /// The names of that kind that are introduced, in the order of the file.
+    /// Returns the names of one kind, such as all users, that the contract introduces, in the order
+    /// of the file.
     package func introduced(_ kind: Kind) -> [String] {
         Self.unique(uses.filter { $0.kind == kind && $0.role == .introduces }.map(\.name))
     }
 
     // MARK: Checking
 
-    /// An error for every place that names nobody, once the whole file has been read.
+    /// Returns an error for every use of an unknown name, after the whole file has been read.
     ///
-    /// Deliveries and calls are looked up where they are named, since only earlier ones count.
+    /// The names of deliveries and calls are checked while the file is read, because only the names
+    /// of earlier steps are known at that point.
     ///
-    /// - Parameter strangers: Users and accounts that the contract says are unknown on purpose.
-    /// - Returns: The errors of users, then of accounts, then of phones.
+    /// - Parameter strangers: The users and accounts that are unknown on purpose (key
+    ///   `unknown-users`).
+    /// - Returns: The errors about users, then about accounts, then about phones.
     package func errors(strangers: [String]) -> [ContractError] {
         errors(of: .user, strangers) + errors(of: .account, strangers)
             + errors(of: .phone, [Self.usualPhone])
@@ -101,7 +108,8 @@ package struct Names: Hashable, Sendable {
         )
     }
 
-    /// Who is probably meant by a name that nothing introduces; none when it stands for itself.
+    /// Returns the similar names that the author probably meant instead of a name that no step
+    /// introduces; empty when no name is similar.
     private func rivals(of use: Use, among all: [Use], _ introduced: [String]) -> [String] {
         func count(_ name: String) -> Int {
             all.count { $0.name == name && $0.role != .refers }
@@ -111,10 +119,10 @@ package struct Names: Hashable, Sendable {
             .filter { Self.isMisspelling(use.name, of: $0) }
     }
 
-    /// Whether two names are so near that one of them is a slip of the other.
+    /// Whether two names are so similar that one is a misspelling of the other.
     ///
-    /// Near is one letter, or two from five letters on, the case of letters, or two neighbours that
-    /// changed places. `user1` and `user2` are two people.
+    /// The difference may be one letter, two letters in names of five or more letters, the case of
+    /// letters, or two swapped neighboring letters. `user1` and `user2` are two different users.
     package static func isMisspelling(_ word: String, of name: String) -> Bool {
         guard word != name else { return false }
         let (letters, others) = (word.filter { !$0.isNumber }, name.filter { !$0.isNumber })

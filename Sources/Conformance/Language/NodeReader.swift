@@ -1,17 +1,18 @@
-/// Turns located nodes into values and collects every error, so that one look shows them all.
+/// Reads values from the YAML nodes of a file, and collects all errors instead of stopping at the
+/// first error.
 package struct NodeReader: Sendable {
     package var errors: [ContractError] = []
-    /// What the file names, and what gave the names.
+    /// All uses of names in the file, for finding misspelled names.
     package var names = Names()
-    /// Where each step of a contract stands.
+    /// The location in the file of each step of a contract.
     package var places: [SourceLocation] = []
-    /// Stops in the middle of a delivery, by its name.
+    /// Stops of the backend in the middle of a delivery, by the delivery's name.
     package var crashes: [String: Crash] = [:]
-    /// Whose webhook each delivery goes to, for those that repeat it.
+    /// The provider whose webhook each delivery calls, by the delivery's name.
     package var webhooks: [String: Exchange.Party] = [:]
-    /// What `${NAME}` stands for in a profile's secrets.
+    /// The environment variables that replace `${NAME}` in a profile.
     package var environment: [String: String] = [:]
-    /// The profile names the route by which an app announces its user.
+    /// Whether the profile file defines the endpoint `register`.
     package var namesRegister = false
 
     package init() {}
@@ -20,7 +21,7 @@ package struct NodeReader: Sendable {
         errors.append(ContractError(problem, at: location))
     }
 
-    /// The entries by key; unknown keys are errors.
+    /// Returns the values of a mapping by key, and reports an error for each unknown key.
     package mutating func mapping(_ node: LocatedNode, allowed: [String]) -> [String: LocatedNode] {
         guard let entries = entries(node) else { return [:] }
         var result: [String: LocatedNode] = [:]
@@ -52,7 +53,7 @@ package struct NodeReader: Sendable {
 
     package mutating func text(_ node: LocatedNode) -> String? {
         guard case .scalar(let text, let isPlain) = node.content, !(isPlain && text.isEmpty) else {
-            fail(.wrongKind(expected: "a text", found: node.kind), at: node.location)
+            fail(.wrongKind(expected: "a string", found: node.kind), at: node.location)
             return nil
         }
         return text
@@ -127,16 +128,16 @@ package struct NodeReader: Sendable {
         return pointer
     }
 
-    /// A text that may be empty, as a header or a body may be.
+    /// Reads a string that may be empty, such as a header or a body.
     package mutating func anyText(_ node: LocatedNode) -> String? {
         guard case .scalar(let text, _) = node.content else {
-            fail(.wrongKind(expected: "a text", found: node.kind), at: node.location)
+            fail(.wrongKind(expected: "a string", found: node.kind), at: node.location)
             return nil
         }
         return text
     }
 
-    /// A name of letters and digits, noted with what this place does with it.
+    /// Reads a name of letters and digits, and records its use with the given role.
     package mutating func name(
         _ node: LocatedNode,
         _ kind: Names.Kind,
@@ -147,7 +148,7 @@ package struct NodeReader: Sendable {
         return text
     }
 
-    /// Names that stand as a key, `ada` or `ada|ben`.
+    /// Records the uses of the names in a mapping key, such as `ada` or `ada|ben`.
     package mutating func names(
         _ entry: LocatedNode.Entry,
         _ kind: Names.Kind,

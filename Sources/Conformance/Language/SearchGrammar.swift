@@ -1,5 +1,5 @@
 extension Search {
-    /// `vary`, while it is read.
+    /// The values of the contract's key `vary`, collected while the file is parsed.
     struct Generated: Hashable, Sendable {
         var variation = Variation.unknownTypes
         var count = 12
@@ -7,24 +7,24 @@ extension Search {
         static let grammar = Construct<Generated>(
             "vary",
             "'vary'",
-            "One event is varied in a way that a tolerant receiver does not notice.",
+            "Variations of one event that must make no difference to a tolerant backend.",
             blank: { _ in Generated() }
         ) {
-            Field.required("what", \.variation, .choice("variation"), "What is varied.")
+            Field.required("what", \.variation, .choice("variation"), "The kind of variation.")
             Field.value(
                 "times",
                 \.count,
                 .count(1...200),
                 default: 12,
-                "How many variations are tried."
+                "The number of variations."
             )
         }
     }
 
-    /// The keys of the three.
+    /// The three contract keys that expand a contract to many runs.
     static let keys = ["crash-points", "orders", "vary"]
 
-    /// The key that asks for it.
+    /// The contract key that defines this rule for many runs.
     var key: String {
         switch self {
         case .crashPoints: "crash-points"
@@ -33,11 +33,11 @@ extension Search {
         }
     }
 
-    /// How many orders are tried of more events than are permuted.
+    /// The number of sampled orders for `orders: every` with more than `permutedCountMax` events.
     static let usualSampleSize = 40
 }
 
-/// The three keys that make a contract stand for many runs.
+/// The three contract keys that expand a contract to many runs.
 extension Field where Owner == Contract {
     static var crashPoints: Field {
         .choice(
@@ -46,7 +46,8 @@ extension Field where Owner == Contract {
             .list(.choice("fault"), countMin: 1),
             embed: { Search.crashPoints($0) },
             extract: { if case .crashPoints(let faults) = $0 { faults } else { nil } },
-            "Every call to a provider in the golden run fails once in each of these ways."
+            "Injects each of these faults once at every call to a provider that a fault-free run "
+                + "makes."
         )
     }
 
@@ -56,7 +57,7 @@ extension Field where Owner == Contract {
             .either([.words(["every"]), .count(sizes)]),
             read: { node, reader in
                 if node.json.int64 != nil { return reader.count(node, in: sizes) }
-                return reader.word(node, "choice of orders (or a number)", among: ["every"])
+                return reader.word(node, "value of 'orders' (or a number)", among: ["every"])
                     .map { _ in Search.usualSampleSize }
             },
             write: { $0 == Search.usualSampleSize ? .plain("every") : .number($0) }
@@ -67,8 +68,9 @@ extension Field where Owner == Contract {
             syntax,
             embed: { Search.orders(sampleSize: $0) },
             extract: { if case .orders(let size) = $0 { size } else { nil } },
-            "The events of `steps` come in every order, or in a sample of that size above five "
-                + "events."
+            "Delivers the events of `steps` in every order. With more than five events, only a "
+                + "sample of orders is tested: the number is the size of the sample, and `every` "
+                + "means 40."
         )
     }
 
@@ -82,8 +84,8 @@ extension Field where Owner == Contract {
                 guard case .generated(let variation, let count) = search else { return nil }
                 return Search.Generated(variation: variation, count: count)
             },
-            "The one event of `steps` is varied in that way; what fails is made smaller and "
-                + "written as a contract with `--found`."
+            "Varies the only event of `steps`. A failing variation is shrunk to a small one, which "
+                + "the option `--found` writes as a contract."
         )
     }
 }

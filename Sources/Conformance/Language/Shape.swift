@@ -1,15 +1,17 @@
-/// What may stand at a place of a contract or a profile: the half of the grammar that schema,
-/// `assay explain` and the reference page are made of.
+/// The allowed values at one place of a contract or profile.
+///
+/// The JSON Schema, `assay explain` and the reference page are generated from shapes.
 package indirect enum Shape: Hashable, Sendable {
-    /// Any text; what it says, for people.
+    /// Any string that is not empty; the associated value describes it for readers.
     case text(String)
-    /// A text, a number, or true or false, as YAML has them; what it says, for people.
+    /// A YAML string, number or Boolean; the associated value describes it for readers.
     case scalar(String)
-    /// A text that may be empty; what it says, for people.
+    /// A string that may be empty; the associated value describes it for readers.
     case verbatim(String)
-    /// A text that nobody looks into: it may be a secret.
+    /// A string that no check reads, because it may be a secret.
     case secret
-    /// A text of this form, as a regular expression; what it says, for people.
+    /// A string that matches a regular expression; the second associated value describes it for
+    /// readers.
     case pattern(String, String)
     /// A name of letters and digits.
     case name(Names.Kind, Names.Role)
@@ -17,11 +19,11 @@ package indirect enum Shape: Hashable, Sendable {
     case anyOf(Names.Kind)
     case flag
     case count(ClosedRange<Int>)
-    /// A number and a unit.
+    /// A duration, written as a number and a unit, such as `5m`.
     case duration
     /// One of these words.
     case words([String])
-    /// One of these words, or another that begins like this.
+    /// One of these words, or another word with this prefix.
     case openWords([String], prefix: String)
     /// Any JSON value.
     case json
@@ -29,20 +31,20 @@ package indirect enum Shape: Hashable, Sendable {
     /// A JSON pointer.
     case pointer
     case list(Shape, countMin: Int)
-    /// A mapping whose keys are the contract's own.
+    /// A mapping whose keys the author of the file chooses.
     case map(key: Shape, value: Shape, countRange: ClosedRange<Int>)
     case construct(ConstructShape)
     case either([Shape])
-    /// The same, with templates in its texts.
+    /// A value of another shape, whose strings may contain the templates of a place.
     case templated(Shape, TemplatePlace)
 }
 
-/// A place of a file whose texts may hold templates.
+/// A place in a contract or profile where strings may contain templates, such as `{{user.ada}}`.
 package enum TemplatePlace: Hashable, Sendable {
     case contract(TemplateScope.ContractPlace)
     case profile(TemplateScope.ProfilePlace)
 
-    /// The words that exist there.
+    /// The template words that are available at this place, such as `user` in `{{user.ada}}`.
     package var words: [TemplateWord] {
         switch self {
         case .contract(let place): place.words
@@ -51,19 +53,20 @@ package enum TemplatePlace: Hashable, Sendable {
     }
 }
 
-/// A mapping with keys of ours.
+/// The allowed keys and values of a mapping with a fixed set of keys.
 package struct ConstructShape: Hashable, Sendable {
-    /// What the schema and the reference page call it: `delivery`.
+    /// The name of the mapping in the JSON Schema and on the reference page: `delivery`.
     package let name: String
-    /// What error messages call it: `a delivery`.
+    /// The name of the mapping in error messages: `a delivery`.
     package let owner: String
     package let doc: String
     package let keys: [KeyShape]
-    /// Exactly one of these stands there.
+    /// The keys of which exactly one is required; empty: the mapping has no such rule.
     package var oneOf: [String] = []
-    /// Keys that have a meaning only beside one of others.
+    /// The keys that are allowed only together with another key, each with the list of possible
+    /// other keys.
     package var beside: [String: [String]] = [:]
-    /// Keys that exclude each other.
+    /// Groups of keys of which at most one is allowed.
     package var exclusive: [[String]] = []
 
     package subscript(key: String) -> KeyShape? { keys.first { $0.key == key } }
@@ -75,7 +78,7 @@ package struct ConstructShape: Hashable, Sendable {
         self.keys = keys
     }
 
-    /// The same, and the key has to be there.
+    /// Returns a copy of the shape in which the key is required.
     func requiring(_ key: String) -> ConstructShape {
         let keys = keys.map { shape in
             var shape = shape
@@ -86,19 +89,19 @@ package struct ConstructShape: Hashable, Sendable {
     }
 }
 
-/// One key of a construct.
+/// One key of a mapping: its name, its allowed values and its documentation.
 package struct KeyShape: Hashable, Sendable {
     package let key: String
     package let shape: Shape
     package let doc: String
     package var isRequired = false
-    /// Whoever is judged, an app or a backend, it can be asked for.
+    /// Whether the key is allowed in contracts for backends and in contracts for apps.
     package var isForEverybody = false
-    /// It says something alone, so that whatever it stands in is not empty.
+    /// Whether the key alone makes its mapping a complete expectation.
     package var isSufficient = false
-    /// What holds where the key is left out, for people; nil: nothing.
+    /// The default value as shown to readers; nil: the key has no default value.
     package var fallback: String?
-    /// The version of Assay that knows it first.
+    /// The first version of Assay that accepts the key.
     package var since = Self.firstVersion
 
     package static let firstVersion = "0.1"
@@ -111,13 +114,13 @@ package struct KeyShape: Hashable, Sendable {
 }
 
 extension Shape {
-    /// What stands there, in a few words.
+    /// A short description of the allowed values, for the reference page and error messages.
     package var kind: String {
         switch self {
         case .text(let what), .scalar(let what), .verbatim(let what), .pattern(_, let what): what
-        case .secret: "a text; `${NAME}` and `${NAME:-default}` come from the environment"
+        case .secret: "a string; `${NAME}` and `${NAME:-default}` insert environment variables"
         case .name(let kind, _): "the name of a \(kind.rawValue)"
-        case .anyOf(let kind): "a \(kind.rawValue), or several: `ada|bob`"
+        case .anyOf(let kind): "the name of a \(kind.rawValue), or several names: `ada|bob`"
         case .flag: "`true` or `false`"
         case .count(let range): "a number from \(range.lowerBound) to \(range.upperBound)"
         case .duration: "a duration: `200ms`, `2s`, `5m`, `1h`, `30d`"
@@ -129,7 +132,7 @@ extension Shape {
         case .null: "`null`"
         case .pointer: "a JSON pointer"
         case .list: isSteps ? "a list of steps" : "a list: \(elementKind)"
-        case .map(let key, let value, _): "a mapping, from \(key.kind) to \(value.kind)"
+        case .map(let key, let value, _): "a mapping from \(key.kind) to \(value.kind)"
         case .construct(let construct): construct.owner
         case .either(let shapes): shapes.map(\.kind).joined(separator: "; or ")
         case .templated(let shape, _): shape.kind
@@ -140,7 +143,8 @@ extension Shape {
         if case .list(let element, _) = self { element.kind } else { kind }
     }
 
-    /// The constructs that stand there or below, each before those that it holds.
+    /// The shapes of all mappings with fixed keys at this place and below it, each before the
+    /// mappings that it contains.
     package var constructs: [ConstructShape] {
         switch self {
         case .construct(let construct):
@@ -156,7 +160,8 @@ extension Shape {
         }
     }
 
-    /// The constructs that stand at this very place, or are elements of the list that does.
+    /// The shapes of the mappings with fixed keys at exactly this place, or in the elements of a
+    /// list at this place.
     package var direct: [ConstructShape] {
         switch self {
         case .construct(let construct): [construct]

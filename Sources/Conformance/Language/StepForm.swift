@@ -1,13 +1,16 @@
-/// One way to write a step: its leading key, its grammar, and which steps it writes.
+/// One YAML form of a step: its first key, its grammar, and the code that reads and writes the
+/// step.
 package struct StepForm: Sendable {
     package let key: String
     package let shape: ConstructShape
-    /// Nil after an error, or where what is said belongs to another step.
+    /// Reads a step; returns nil after an error, or when the node only modifies another step, as
+    /// `restart: {during: …}` does.
     let read: @Sendable (LocatedNode, inout NodeReader) -> Step?
-    /// Nil for steps that are written another way.
+    /// Converts a step to YAML; returns nil for a step that has another form.
     let write: @Sendable (Step) -> Written?
 
-    /// A step of several keys, of which the construct's first leads.
+    /// Creates the form of a step with several keys, the first of which identifies the kind of
+    /// step.
     init<Value: Sendable>(
         _ construct: Construct<Value>,
         embed: @escaping @Sendable (Value) -> Step,
@@ -19,7 +22,8 @@ package struct StepForm: Sendable {
         write = { extract($0).map(construct.block.write) }
     }
 
-    /// A step of one key, whose value is read as it is said.
+    /// Creates the form of a step with one key, whose value custom code converts to and from a
+    /// step.
     init<Value: Sendable>(
         _ key: String,
         _ syntax: Syntax<Value>,
@@ -38,7 +42,7 @@ package struct StepForm: Sendable {
         self.write = { step in write(step).map { .block([.init(key, syntax.write($0))]) } }
     }
 
-    /// A step of one key, whose value says all of it.
+    /// Creates the form of a step with one key, whose value contains everything about the step.
     init<Value: Sendable>(
         _ key: String,
         _ syntax: Syntax<Value>,
@@ -57,14 +61,14 @@ package struct StepForm: Sendable {
 }
 
 extension Step {
-    /// Every way to write a step, in the order in which lists show them.
+    /// The YAML forms of all steps, in the order in which help texts list them.
     package static let forms: [StepForm] = [
         .register, .deliver, .look, .pass, .call, .request, .together, .restart,
         .provider(.oneSignal), .provider(.revenueCat), .firebase, .account(.revoke),
         .account(.disable), .createAccount, .name, .app, .phone, .bridge, .backend, .store,
     ]
 
-    /// A list of steps.
+    /// The syntax of a list of steps.
     static let list = Syntax<[Step]>(
         .list(.either(forms.map { .construct($0.shape) }), countMin: 0),
         read: { node, reader in

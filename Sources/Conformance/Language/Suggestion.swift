@@ -1,9 +1,13 @@
-/// "Did you mean …": the nearest of a list by edit distance.
+/// Finds the word in a list that is most similar to a misspelled word, for "Did you mean …".
 package enum Suggestion {
-    /// Nil when nothing is near: more than a third of the letters differ.
+    /// Returns the candidate with the smallest edit distance to a word; nil when no candidate is
+    /// similar enough.
     ///
-    /// A candidate whose length alone differs more is not compared, so that the cost does not grow
-    /// with a word of thousands of letters.
+    /// At most a third of the word's letters may differ. One letter may always differ, and two
+    /// letters in a word of five or more letters.
+    ///
+    /// Candidates whose length differs too much are skipped, so that a word of thousands of letters
+    /// costs little time.
     package static func nearest(to word: String, among candidates: [String]) -> String? {
         let count = word.count
         let distanceMax = max(count > 4 ? 2 : 1, count / 3)

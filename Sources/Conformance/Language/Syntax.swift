@@ -1,10 +1,10 @@
-/// How one value is written in a contract or a profile.
+/// The notation of one kind of value in a contract or profile.
 ///
-/// It says what may stand there, how it is read and how it is written; what is written is read back
-/// as the same value.
+/// A syntax defines which values are allowed, how they are read and how they are written. A value
+/// that is written and read again is the same value.
 package struct Syntax<Value: Sendable>: Sendable {
     package let shape: Shape
-    /// Nil after an error has been noted.
+    /// Reads a value from a YAML node; returns nil after reporting an error.
     package let read: @Sendable (LocatedNode, inout NodeReader) -> Value?
     package let write: @Sendable (Value) -> Written
 
@@ -18,17 +18,19 @@ package struct Syntax<Value: Sendable>: Sendable {
         self.write = write
     }
 
-    /// The same, with templates in its texts.
+    /// Returns a copy of the syntax whose strings may contain the templates of a place in a
+    /// contract.
     package func templated(_ place: TemplateScope.ContractPlace) -> Syntax {
         Syntax(.templated(shape, .contract(place)), read: read, write: write)
     }
 
-    /// The same, with templates in its texts.
+    /// Returns a copy of the syntax whose strings may contain the templates of a place in a
+    /// profile.
     package func templated(_ place: TemplateScope.ProfilePlace) -> Syntax {
         Syntax(.templated(shape, .profile(place)), read: read, write: write)
     }
 
-    /// The same text for another type of value.
+    /// Returns a syntax with the same notation for another Swift type, using these two conversions.
     package func mapped<Other: Sendable>(
         to embed: @escaping @Sendable (Value) -> Other,
         from extract: @escaping @Sendable (Other) -> Value
@@ -42,12 +44,12 @@ package struct Syntax<Value: Sendable>: Sendable {
 }
 
 extension Syntax where Value == String {
-    /// A text that says something.
+    /// Returns the syntax of a string that is not empty.
     package static func text(_ what: String) -> Syntax {
         Syntax(.text(what), read: { $1.text($0) }, write: { .text($0) })
     }
 
-    /// A text that may be empty; it is written in quotes.
+    /// Returns the syntax of a string that may be empty and is written in quotes.
     package static func verbatim(_ what: String) -> Syntax {
         Syntax(.verbatim(what), read: { $1.anyText($0) }, write: { .quoted($0) })
     }
@@ -60,12 +62,12 @@ extension Syntax where Value == String {
         )
     }
 
-    /// One of a closed set of words.
+    /// Returns the syntax of one word from a closed set.
     package static func word(_ what: String, among words: [String]) -> Syntax {
         Syntax(.words(words), read: { $1.word($0, what, among: words) }, write: { .text($0) })
     }
 
-    /// One of the keys of a mapping.
+    /// Returns the syntax of a mapping's key from a fixed set.
     package static func key(among keys: [String]) -> Syntax {
         Syntax(
             .words(keys),
@@ -79,12 +81,14 @@ extension Syntax where Value == String {
         )
     }
 
-    /// Any key of a mapping.
+    /// Returns the syntax of a mapping's key that may be any string.
     package static func anyKey(_ what: String) -> Syntax {
         Syntax(.text(what), read: { $1.anyText($0) }, write: { .text($0) })
     }
 
-    /// One of a set that the service may widen: an unknown one says so in its first letters.
+    /// Returns the syntax of one word from a set that the provider may extend.
+    ///
+    /// An unknown word must start with the prefix.
     package static func openWord(
         _ what: String,
         among words: [String],
@@ -108,7 +112,9 @@ extension Syntax where Value == Bool {
         Syntax(.flag, read: { $1.flag($0) }, write: { .plain($0 ? "true" : "false") })
     }
 
-    /// A wish that one word expresses; it is not written where it is not wished.
+    /// Returns the syntax of an option that a single word turns on.
+    ///
+    /// An option that is off is not written.
     package static func wish(_ word: String, _ what: String) -> Syntax {
         Syntax(
             .words([word]),
@@ -125,19 +131,19 @@ extension Syntax where Value == Int {
 }
 
 extension Syntax where Value == Duration {
-    /// A moment, relative to another: `+5m`.
+    /// The syntax of a point in time relative to another one, written with a sign: `+5m`.
     package static var moment: Syntax {
         Syntax(.duration, read: { $1.duration($0) }, write: { .plain($0.contractText) })
     }
 
-    /// A length of time: `5m`.
+    /// The syntax of a length of time, written without a sign: `5m`.
     package static var span: Syntax {
         Syntax(.duration, read: { $1.duration($0) }, write: { .plain($0.unsignedText) })
     }
 }
 
 extension Syntax where Value == JSONValue {
-    /// Any value.
+    /// The syntax of any JSON value.
     package static var json: Syntax {
         Syntax(.json, read: { node, _ in node.json }, write: { .json($0) })
     }
@@ -150,7 +156,7 @@ extension Syntax where Value == JSONPointer {
 }
 
 extension Syntax where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    /// One of the type's own words.
+    /// Returns the syntax of an enumeration's case, written as the raw value of the case.
     package static func choice(_ what: String) -> Syntax {
         Syntax(
             .words(Value.allCases.map(\.rawValue)),
@@ -163,7 +169,7 @@ extension Syntax where Value: RawRepresentable & CaseIterable, Value.RawValue ==
 // MARK: Combining
 
 extension Syntax {
-    /// A list: `[a, b]`.
+    /// Returns the syntax of a list on one line: `[a, b]`.
     package static func list<Element>(
         _ element: Syntax<Element>,
         countMin: Int = 0
@@ -178,8 +184,8 @@ extension Syntax {
                 if nodes.count < countMin {
                     reader.fail(
                         .wrongKind(
-                            expected: "a list with \(countMin) values or more",
-                            found: "\(nodes.count)"
+                            expected: "a list with \(countMin) or more values",
+                            found: nodes.isEmpty ? "an empty list" : "a list with \(nodes.count)"
                         ),
                         at: node.location
                     )
@@ -190,7 +196,7 @@ extension Syntax {
         )
     }
 
-    /// One value, or a list of several: `a` or `[a, b]`.
+    /// Returns the syntax of one value or a list of several values: `a` or `[a, b]`.
     package static func oneOrMore<Element>(
         _ element: Syntax<Element>
     ) -> Syntax where Value == [Element] {
@@ -208,7 +214,7 @@ extension Syntax {
         )
     }
 
-    /// A list whose elements take several lines.
+    /// Returns the syntax of a list whose elements are written on separate lines.
     package static func lines<Element>(
         _ element: Syntax<Element>,
         countMin: Int = 0
@@ -217,7 +223,9 @@ extension Syntax {
         return Syntax(list.shape, read: list.read, write: { .list($0.map(element.write)) })
     }
 
-    /// A mapping whose keys the contract chooses; an error in one entry leaves the others.
+    /// Returns the syntax of a mapping whose keys the author of the file chooses.
+    ///
+    /// An error in one entry does not affect the other entries.
     package static func map<Key: Hashable & Sendable, Element>(
         _ key: Syntax<Key>,
         _ value: Syntax<Element>,
@@ -245,13 +253,14 @@ extension Syntax {
         )
     }
 
-    /// One form for mappings, another for everything else.
+    /// Returns a syntax with one notation for mappings and another notation for all other YAML
+    /// nodes.
     ///
     /// - Parameters:
-    ///   - plain: The form of everything else.
-    ///   - mapping: The form of mappings.
-    ///   - takesMapping: Whether a value is written as a mapping.
-    /// - Returns: The syntax that reads and writes both.
+    ///   - plain: The syntax of all other YAML nodes.
+    ///   - mapping: The syntax of YAML mappings.
+    ///   - takesMapping: Returns whether a value is written as a mapping.
+    /// - Returns: The syntax that reads and writes both notations.
     package static func either(
         _ plain: Syntax,
         orMapping mapping: Syntax,
@@ -269,6 +278,6 @@ extension Syntax {
 }
 
 extension LocatedNode.Entry {
-    /// The key as a value of its own.
+    /// The key of the entry as a scalar node.
     package var keyNode: LocatedNode { LocatedNode(.scalar(key, isPlain: false), keyLocation) }
 }

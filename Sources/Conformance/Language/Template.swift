@@ -1,19 +1,21 @@
-/// A text in which `{{name}}` stands for a value: read once, filled wherever it is needed.
+/// A parsed string with `{{name}}` placeholders, which can be filled with values many times.
 ///
-/// There is one engine. What differs from place to place is which names exist (`TemplateScope`) and
-/// where their values come from (`TemplateSource`).
+/// All places in contracts and profiles use this type. The places differ in the available names
+/// (`TemplateScope`) and in the source of the values (`TemplateSource`).
 ///
-/// - A name stands between `{{` and the next `}}`; blanks around it do not count, and no brace
-///   stands in it.
-/// - `{{{{` stands for two braces that are meant: `{{{{user}}` is the text `{{user}}`.
-/// - Two braces that no name follows are text here and an error where a file is read.
+/// - A name is enclosed in `{{` and the next `}}`. Blanks around the name are ignored, and the name
+///   contains no brace.
+/// - `{{{{` is an escape for two literal braces: `{{{{user}}` is the string `{{user}}`.
+/// - `{{` without a name is literal here, but an error when a file is read.
 package struct Template: Hashable, Sendable, CustomStringConvertible {
     package enum Piece: Hashable, Sendable {
         case text(String)
         case name(String)
     }
 
-    /// Never two texts in a row, and no empty one.
+    /// The literal texts and names of the template, in order.
+    ///
+    /// Two literal texts are never adjacent, and no literal text is empty.
     package private(set) var pieces: [Piece] = []
 
     package init(_ text: String) {
@@ -30,17 +32,18 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The names in it, in order of appearance.
+    /// The names in the template, in order of appearance.
     package var names: [String] {
         pieces.compactMap { if case .name(let name) = $0 { name } else { nil } }
     }
 
-    /// Its name, when it is one name and nothing else.
+    /// The name when the template consists of one name and nothing else; nil for any other
+    /// template.
     package var wholeName: String? {
         if pieces.count == 1, case .name(let name) = pieces[0] { name } else { nil }
     }
 
-    /// The text that it is when no name stands in it; nil when one does.
+    /// The literal text when the template contains no name; nil when it contains a name.
     package var plainText: String? {
         switch pieces.first {
         case nil: ""
@@ -49,7 +52,7 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// A text that reads as this template.
+    /// The source string of the template, which is parsed as an equal template.
     package var description: String {
         pieces.map { piece in
             switch piece {
@@ -59,12 +62,14 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
         }.joined()
     }
 
-    /// The text written so that it stands for itself, whatever braces are in it.
+    /// Returns a string with its braces escaped, so that it is parsed as literal text.
     package static func escaped(_ text: String) -> String {
         hasBraces(text) ? text.replacing("{{", with: "{{{{") : text
     }
 
-    /// Most texts have none, and are looked at once, as bytes.
+    /// Whether a string contains `{{`.
+    ///
+    /// The check is one scan of the bytes, because most strings contain no template.
     private static func hasBraces(_ text: String) -> Bool {
         var isOpen = false
         for byte in text.utf8 {
@@ -74,7 +79,8 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
         return false
     }
 
-    /// The text with each name replaced; nil for a name leaves `{{name}}` where it is.
+    /// Returns the template's string with each name replaced by its value; a name whose value is
+    /// nil remains as `{{name}}`.
     package func filled(_ value: (String) -> String?) -> String {
         pieces.map { piece in
             switch piece {
@@ -84,7 +90,8 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
         }.joined()
     }
 
-    /// The template with names replaced by templates; nil leaves a name where it is.
+    /// Returns a template in which other templates replace the names; a name remains when its
+    /// replacement is nil.
     package func replacing(_ template: (String) -> Template?) -> Template {
         var result = self
         result.pieces = []
@@ -103,8 +110,8 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
         return result
     }
 
-    /// What stands in a text in the place of the template's one name; nil when the text is not made
-    /// like that.
+    /// Returns the value of the template's only name in a string that matches the template; nil
+    /// when the string does not match.
     package func value(of name: String, in text: Substring) -> Substring? {
         let sides = pieces.split(separator: .name(name), omittingEmptySubsequences: false)
         guard sides.count == 2, names.count == 1 else { return nil }
@@ -128,12 +135,13 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
 
     // MARK: Reading
 
-    /// One part of a text, and where it stands there.
+    /// One part of a string that is being parsed as a template, with the part's range in the
+    /// string.
     struct Token {
         enum Kind {
             case text(String)
             case name(String)
-            /// Two braces that open a name which never ends.
+            /// `{{` that opens a name without a closing `}}`.
             case unclosed
         }
 
@@ -141,10 +149,11 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
         let range: Range<String.Index>
     }
 
-    /// Reads a text from left to right.
+    /// Splits a string into literal texts and template names, from left to right.
     ///
-    /// Of a run of braces each four stand for two; two that remain open a name, and of three the
-    /// first is text. So every text can be written: see `escaped`.
+    /// In a run of opening braces, every four braces mean two literal braces. Two remaining braces
+    /// open a name; of three remaining braces, the first is literal. Every literal string can be
+    /// written this way: see `escaped`.
     static func tokens(in text: String) -> [Token] {
         var tokens: [Token] = []
         let bytes = text.utf8
@@ -172,7 +181,8 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
         return tokens
     }
 
-    /// Where the `}}` of a name stands; nil when another brace comes first, or none.
+    /// Returns the position of the `}}` that closes a name; nil when no brace follows, or a
+    /// different brace comes first.
     private static func closing(
         _ bytes: String.UTF8View,
         after start: String.Index
@@ -197,32 +207,35 @@ extension Substring {
 
 // MARK: - Filling
 
-/// Where the values of names come from.
+/// A source of values for template names.
 package protocol TemplateSource {
-    /// What a name stands for now; asking may make a value up, which stays.
+    /// Returns the value of a template name.
+    ///
+    /// The first call for a name may generate the value, which later calls return.
     mutating func value(of name: String) -> TemplateValue
 }
 
 package enum TemplateValue: Hashable, Sendable {
     case value(JSONValue)
-    /// The name is known and stands for nothing here: what would hold it is left out.
+    /// The name is known but has no value here, so the field that contains the template is omitted.
     case absent
-    /// Nobody knows the name; `{{name}}` stays as it is. No file gets here: reading it refused.
+    /// The name is unknown, so `{{name}}` remains. The code that reads files rejects such names.
     case unknown
 }
 
 extension TemplateSource {
-    /// The text with every name replaced; one that stands for nothing leaves nothing.
+    /// Returns a string with every template name replaced by its value; an absent value becomes an
+    /// empty string.
     package mutating func fill(_ text: String) -> String {
         fill(text) { $0 } ?? ""
     }
 
-    /// A path and query with every name replaced, percent-encoded.
+    /// Returns a URL path and query with every template name replaced by its percent-encoded value.
     package mutating func fill(target: String) -> String {
         fill(target, isOptional: false) { $0.percentEncoded } ?? ""
     }
 
-    /// The text with every name replaced; nil when a name in it stands for nothing.
+    /// Returns a string with every template name replaced by its value; nil when a value is absent.
     package mutating func fillIfPresent(_ text: String) -> String? {
         fill(text, isOptional: true) { $0 }
     }
@@ -248,10 +261,11 @@ extension TemplateSource {
         return output
     }
 
-    /// The value with the names in its texts and keys replaced.
+    /// Returns a JSON value with the template names in its strings and keys replaced by their
+    /// values.
     ///
-    /// A text that is one name takes the kind of what it stands for; a member whose text stands for
-    /// nothing is left out, and an element is null.
+    /// A string that consists of one template takes the JSON type of the template's value. A member
+    /// with an absent value is omitted, and an array element with an absent value becomes null.
     package mutating func fill(_ value: JSONValue) -> JSONValue {
         fillIfPresent(value) ?? .null
     }
@@ -284,7 +298,7 @@ extension TemplateSource {
     }
 }
 
-/// A name that nothing stands for.
+/// The error for an unknown template name.
 package struct UnknownTemplateName: Error, Hashable, Sendable, CustomStringConvertible {
     package let name: String
     package let known: [String]
@@ -295,19 +309,19 @@ package struct UnknownTemplateName: Error, Hashable, Sendable, CustomStringConve
     }
 
     package var description: String {
-        "nothing is called {{\(name)}} here; known: "
+        "unknown template {{\(name)}}; available: "
             + known.map { "{{\($0)}}" }.joined(separator: ", ")
     }
 }
 
-/// Values that are known by name: what a profile's texts are filled with.
+/// A table of values by name, which fills the templates of a profile.
 package struct NamedValues: TemplateSource, Hashable, Sendable {
-    /// A name without a value stands for nothing here.
+    /// The values by template name; a name with a nil value is known but has no value.
     package var values: [String: JSONValue?]
 
     package init(_ values: [String: JSONValue?]) { self.values = values }
 
-    /// Texts by name; a name without one stands for nothing here.
+    /// Creates a table of string values; a name with a nil string is known but has no value.
     package init(texts: [String: String?]) {
         values = texts.mapValues { $0.map(JSONValue.string) }
     }
@@ -317,9 +331,9 @@ package struct NamedValues: TemplateSource, Hashable, Sendable {
         return known.map(TemplateValue.value) ?? .absent
     }
 
-    /// The text with every name replaced.
+    /// Returns a string with every template name replaced by its value.
     ///
-    /// - Throws: `UnknownTemplateName` for one that is not among the values.
+    /// - Throws: `UnknownTemplateName` for a name that is not in the table.
     package func filled(_ text: String) throws(UnknownTemplateName) -> String {
         for name in Template(text).names where values[name] == nil {
             throw UnknownTemplateName(name: name, known: values.keys.sorted())

@@ -1,18 +1,20 @@
-/// Finds every template of a file that stands for nothing where it stands.
+/// Finds all unknown templates in a contract or profile.
 ///
-/// It looks at a contract as it was written, before axes are replaced, so that a caret stands under
-/// the template itself. Where an axis stands, each of its values is looked at in that place.
+/// A contract is checked before the values of its `variants` (axes) replace their templates, so
+/// that the caret in an error points at the template itself. At every place that uses an axis, all
+/// values of the axis are checked.
 package struct TemplateChecks {
     private let finder: TemplateFinder
     private var names = TemplateNames()
     private var axisNodes: [String: [LocatedNode]] = [:]
     package private(set) var errors: [ContractError] = []
-    /// Where the texts stand that hold a template with an error.
+    /// The locations of the strings that contain an unknown template.
     package private(set) var places: Set<SourceLocation> = []
 
     /// - Parameters:
-    ///   - root: The tree of a contract file, with its axes unfilled.
-    ///   - lines: The lines of the file; none where the tree is from no file.
+    ///   - root: The tree of a contract file, before the values of `variants` replace their
+    ///     templates.
+    ///   - lines: The lines of the file; empty when the tree does not come from a file.
     package init(contract root: LocatedNode, lines: [String]) {
         finder = TemplateFinder(lines: lines)
         let collector = ContractNames(root)
@@ -41,7 +43,7 @@ package struct TemplateChecks {
             check(stop.node, scope)
             for axis in names.axes
             where Template(stop.node.scalar ?? "").names.contains(where: axis.knows) {
-                // An axis's value holds no axis itself.
+                // The value of an axis cannot contain an axis.
                 var names = names
                 names.axes = []
                 for value in axisNodes[axis.name] ?? [] {
@@ -60,12 +62,14 @@ package struct TemplateChecks {
     }
 }
 
-/// Where templates that stand for nothing stand in a file.
+/// Finds the locations of unknown templates in a file.
 struct TemplateFinder {
-    /// Without them a caret stands at the text, not at the template in it.
+    /// The lines of the file; when empty, the caret in an error points at the whole string instead
+    /// of the template.
     var lines: [String] = []
 
-    /// An error for each problem, at the template's own place.
+    /// Returns an error for each unknown or unclosed template in a string, at the location of the
+    /// template.
     func errors(
         in text: String,
         at location: SourceLocation,
@@ -76,8 +80,8 @@ struct TemplateFinder {
             guard !problem.isOpen else {
                 return ContractError(
                     .conflict(
-                        "'{{' opens a template that never ends",
-                        remedy: "Write '}}' after its name, or '{{{{' for two braces."
+                        "'{{' opens a template that is never closed",
+                        remedy: "Add '}}' after the name, or write '{{{{' for two literal braces."
                     ),
                     at: place
                 )
@@ -89,8 +93,11 @@ struct TemplateFinder {
         }
     }
 
-    /// The first place at or after the text's own where the template is spelt as it was read,
-    /// not counting those before it in the same text.
+    /// Returns the location in the file where the template occurs literally, or the location of the
+    /// string when the template is not found.
+    ///
+    /// The search begins at the location of the string, and skips earlier occurrences of the
+    /// template in that string.
     private func place(
         of problem: TemplateProblem,
         in text: String,

@@ -1,11 +1,11 @@
-/// Which names exist in one place of a contract or profile, and what each stands for.
+/// The template names that are available at one place of a contract or profile.
 ///
-/// Reading a file asks for `problems(in:)` wherever a template may stand, so that a name which
-/// nothing stands for is an error at its place and never travels to a backend.
+/// The code that reads a file calls `problems(in:)` for every string that may contain templates. An
+/// unknown name is therefore an error in the file, and never reaches a backend.
 package struct TemplateScope: Hashable, Sendable {
-    /// The words that exist here.
+    /// The template words that are available at this place, such as `user` in `{{user.ada}}`.
     package let words: [TemplateWord]
-    /// What the contract itself calls its users, deliveries, calls, accounts and axes.
+    /// The contract's names for its users, deliveries, calls, accounts and axes.
     package let names: TemplateNames
 
     package init(_ words: [TemplateWord], names: TemplateNames = TemplateNames()) {
@@ -13,33 +13,36 @@ package struct TemplateScope: Hashable, Sendable {
         self.names = names
     }
 
-    /// The scope of a place in a contract.
+    /// Creates the scope of a place in a contract.
     package init(_ place: ContractPlace, names: TemplateNames) {
         self.init(place.words, names: names)
     }
 
-    /// The scope of a place in a profile.
+    /// Creates the scope of a place in a profile.
     package init(_ place: ProfilePlace) { self.init(place.words) }
 
-    /// A place in a contract where texts may hold templates.
+    /// A place in a contract where strings may contain templates.
     package enum ContractPlace: String, Hashable, Sendable, CaseIterable {
-        /// Path, body or text that is sent: `send`, `body`, `text`, `raw`, `set`.
+        /// A path, body or string that is sent to the backend (keys `send`, `body`, `text`, `raw`,
+        /// `set`).
         case request
-        /// The value of a header that is sent.
+        /// The value of a request header that is sent to the backend.
         case header
-        /// A value of one of the app's calls: `with`.
+        /// A template value in a call to one of the backend's own routes (key `with`).
         case call
-        /// A claim of a token, or a token's text: `claims`, `token: raw`.
+        /// A claim of a token, or a literal token (keys `claims` and `raw` under `token`).
         case claim
-        /// What an answer or an effect has to say: `answer`, `says`.
+        /// The expected content of a response or an effect (keys `response` and `content`).
         case answer
-        /// A field of the expected state.
+        /// A field of a user's expected state (key `state`).
         case state
-        /// What a phone holds, and what an app is expected to send or show.
+        /// The state of a phone, or the expected commands and screen of an app.
         case phone
-        /// What `{{some.NAME}}` stands for: `values`.
+        /// A fixed value for the template `{{some.NAME}}` (key `values`).
         case value
-        /// Every other text: only axes are replaced there.
+        /// Every other string of a contract.
+        ///
+        /// Only templates for the values of `variants` are replaced there.
         case none
 
         package var words: [TemplateWord] {
@@ -63,31 +66,32 @@ package struct TemplateScope: Hashable, Sendable {
         }
     }
 
-    /// A place in a profile where texts may hold templates.
+    /// A place in a profile where strings may contain templates.
     package enum ProfilePlace: String, Hashable, Sendable, CaseIterable {
-        /// `target`, and `command` and `env` of `start`.
+        /// The values of the profile keys `target`, `start.command` and `start.env`.
         case start
-        /// Path and body of an endpoint.
+        /// The path and body of an endpoint.
         case endpoint
-        /// Path and body of the login whose answer is reused.
+        /// The path and body of the login request with a response value that later requests use
+        /// (key `session`).
         case login
-        /// Path, body or command that creates a user.
+        /// The path, body or command of the action that creates a user.
         case creation
-        /// Path, body or command that creates an account.
+        /// The path, body or command of the action that creates an account.
         case account
-        /// Path, body or command that sets the backend's clock.
+        /// The path, body or command of the action that sets the backend's clock.
         case clock
-        /// Path or command of a probe.
+        /// The path or command of a probe, which shows a user's state.
         case probe
-        /// What proves who asks about a user.
+        /// The credentials of a request about a user.
         case userCredential
-        /// What proves who asks, where no user is meant.
+        /// The credentials of a request that concerns no user.
         case operatorCredential
-        /// The path by which the app asks for access.
+        /// The path of the request by which the app asks whether the user has access.
         case accessPath
-        /// The answer that it gets.
+        /// The response to the request by which the app asks whether the user has access.
         case accessAnswer
-        /// Every other text that is sent as it stands.
+        /// Every other string of a profile, which is sent unchanged.
         case none
 
         package var words: [TemplateWord] {
@@ -108,13 +112,13 @@ package struct TemplateScope: Hashable, Sendable {
                 case .accessAnswer: ["access", "product"]
                 case .none: []
                 }
-            return names.map { TemplateWord($0, .exactly, .text, "the profile's own") }
+            return names.map { TemplateWord($0, .exactly, .text, "a template of profiles") }
         }
     }
 
-    // MARK: Questions
+    // MARK: Lookup
 
-    /// Every name in the text that does not exist here, and braces that open none, in order.
+    /// Returns the unknown template names and unclosed braces of a string, in order.
     package func problems(in text: String) -> [TemplateProblem] {
         guard text.contains("{{") else { return [] }
         return Template.tokens(in: text).compactMap { token in
@@ -138,24 +142,27 @@ package struct TemplateScope: Hashable, Sendable {
         }
     }
 
-    /// Whether something is called that here.
+    /// Whether a template name, such as `user.ada`, is available at this place.
     package func knows(_ name: String) -> Bool {
         names.axes.contains { $0.knows(name) } || words.contains { $0.knows(name, names) }
     }
 
-    /// What exists here, as a person would write it; `NAME` stands for a name of one's own.
+    /// All available template names as written in a file; `NAME` is a placeholder for a freely
+    /// chosen name.
     package var known: [String] {
         names.axes.map(\.name) + words.flatMap { $0.examples(names) }
     }
 
-    /// What was probably meant.
+    /// Returns the available template name that the author probably meant; nil when no name is
+    /// similar.
     private func nearest(to name: String, among known: [String]) -> String? {
-        // The same offset with a word that exists here: milliseconds are no seconds.
+        // Suggests the same offset for the time word that is available here, for example seconds in
+        // place of milliseconds.
         for word in TemplateWord.moments where word.knows(name, names) {
             let rest = name.dropFirst(word.word.count)
             if let other = words.first(where: { $0.form == .moment }) { return other.word + rest }
         }
-        // An offset of one's own is no reason to be far away.
+        // The offset does not count when names are compared.
         let letters = Array(name)
         let cut = letters.indices.dropLast().first {
             "+-".contains(letters[$0]) && letters[$0 + 1].isNumber
@@ -168,25 +175,27 @@ package struct TemplateScope: Hashable, Sendable {
     }
 }
 
-/// Something in a text that stands for nothing there.
+/// An unknown template name, or an unclosed template, in a string.
 package struct TemplateProblem: Hashable, Sendable {
-    /// What stands between the braces; empty when nothing ends it.
+    /// The template name between the braces; empty when the template is not closed.
     package let name: String
-    /// Characters from the start of the text to the opening braces.
+    /// The number of characters from the start of the string to the opening braces.
     package let offset: Int
-    /// Characters from the opening to the closing braces, both included.
+    /// The number of characters from the opening to the closing braces, including both.
     package let length: Int
-    /// The braces are never closed.
+    /// Whether the opening braces of the template are never closed.
     package let isOpen: Bool
-    /// What exists there.
+    /// The template names that are available at the place of the string.
     package let known: [String]
-    /// What was probably meant; nil when nothing is near.
+    /// The available template name that the author probably meant; nil when no name is similar.
     package let nearest: String?
 }
 
-/// What a contract itself has given names to.
+/// The names that a contract defines, which its templates may contain.
 package struct TemplateNames: Hashable, Sendable {
-    /// An axis of a contract's variants; it is replaced when the file is read.
+    /// One axis of a contract's key `variants`: a name with its list of values.
+    ///
+    /// Templates with this name, such as `{{copies}}`, are replaced when the file is read.
     package struct Axis: Hashable, Sendable {
         package let name: String
         package let values: [String]
@@ -196,14 +205,16 @@ package struct TemplateNames: Hashable, Sendable {
             self.values = values
         }
 
-        /// `{{copies}}`, and `{{copies-1}}` when all of its values are whole numbers.
+        /// Whether a template name belongs to the axis: `copies`, and also `copies-1` when all
+        /// values are whole numbers.
         package func knows(_ text: String) -> Bool {
             if text == name { return true }
             return !values.isEmpty
                 && values.allSatisfy { Self.value(of: text, name, $0) != nil }
         }
 
-        /// What a name stands for where the axis has a value; nil when it is not about this axis.
+        /// Returns the value of a template name, such as `copies-1`, when the axis has the given
+        /// value; nil when the name does not belong to the axis.
         package static func value(of text: String, _ axis: String, _ value: String) -> String? {
             if text == axis { return value }
             let rest = text.dropFirst(axis.count)
@@ -217,7 +228,7 @@ package struct TemplateNames: Hashable, Sendable {
 
     package var users: [String] = []
     package var deliveries: [String] = []
-    /// Calls and requests.
+    /// The names of the contract's calls and literal requests.
     package var calls: [String] = []
     package var accounts: [String] = []
     package var axes: [Axis] = []

@@ -1,43 +1,48 @@
-/// What the templates of one run stand for (`TemplateWord` lists them), and what its answers have
-/// taught.
+/// The values of the templates in one run of a contract, including values learned from responses.
 ///
-/// The runner and the judge fill and learn in the same order, so both know the same values.
+/// `TemplateWord` lists the templates. The runner and the judge replace templates and learn values
+/// in the same order, so both have the same values.
 package struct TemplateValues: TemplateSource, Hashable, Sendable {
-    /// Ids may be assigned while the run goes on.
+    /// The unique IDs of the run's users, devices and events; the backend may assign user IDs
+    /// during the run.
     package var namespace: Namespace
     package let base: Instant
     private let given: [String: JSONValue]
     private var known: [String: JSONValue] = [:]
-    /// ID tokens by user; the runner has them made, the judge needs none.
+    /// The ID tokens of signed-in users, by the user's name; the runner creates these tokens, and
+    /// the judge needs none.
     package var tokens: [String: String] = [:]
-    /// What calls were answered as proof that an id is the device's own, by the call's name.
+    /// The proofs that a user ID belongs to a device, taken from the responses to calls, by the
+    /// call's name.
     package var proofs: [String: String] = [:]
-    /// What deliveries said, by their names.
+    /// The bodies of the delivered events, by the delivery's name.
     package var events: [String: JSONValue] = [:]
-    /// The real clock, which tokens go by; nil where no token is made.
+    /// The current real time, from which `{{seconds}}` in tokens counts; nil when no token is
+    /// created.
     package var clock: Instant?
 
     /// - Parameters:
-    ///   - namespace: Whose ids they are.
-    ///   - base: The moment that `now` and `date` count from.
-    ///   - given: What the contract says that `some` names stand for.
+    ///   - namespace: The unique IDs of the run's users, devices and events.
+    ///   - base: The start of the run, from which the templates `now` and `date` count.
+    ///   - given: The fixed values that the contract sets for `{{some.NAME}}` templates, by `NAME`.
     package init(namespace: Namespace, base: Instant, given: [String: JSONValue] = [:]) {
         self.namespace = namespace
         self.base = base
         self.given = given
     }
 
-    /// One place where an answer is not what the pattern says.
+    /// One difference between a response and the expected pattern.
     package struct Mismatch: Hashable, Sendable {
         package let pointer: JSONPointer
         package let expected: String
-        /// Nil when there is nothing at that place.
+        /// The value in the response; nil when the response does not contain the location.
         package let actual: String?
-        /// The place as the pattern writes it, with names in its members.
+        /// The location in the pattern as written in the contract; its keys may contain templates.
         package var written = JSONPointer()
-        /// What there was, secrets and all; nil when there is nothing.
+        /// The unredacted value in the response, including secrets; nil when the response does not
+        /// contain the location.
         package var found: JSONValue?
-        /// What the names in the pattern's text stand for.
+        /// The values of the templates in the expected string, by template name.
         package var names: [String: String] = [:]
 
         package init(pointer: JSONPointer, expected: String, actual: String?) {
@@ -47,7 +52,8 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         }
     }
 
-    /// The users whose ids the texts ask for, in order of appearance.
+    /// Returns the names of the users whose IDs occur as templates in the strings, in order of
+    /// appearance.
     package static func users(in texts: [String]) -> [String] {
         var users: [String] = []
         for name in texts.flatMap({ Template($0).names }) {
@@ -84,7 +90,8 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         value.map(TemplateValue.value) ?? .absent
     }
 
-    /// `{{purchase.expiration_at_ms}}` and `{{first.proof}}`: names that begin with the contract's.
+    /// Returns the value of a template that starts with a name of the contract, such as
+    /// `{{purchase.expiration_at_ms}}` or `{{first.proof}}`.
     private func ofContract(_ word: String, _ member: String) -> TemplateValue {
         if let event = events[word] { return Self.value(event[member]) }
         if member == "proof" { return Self.value(proofs[word].map(JSONValue.string)) }
@@ -106,7 +113,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
 
     private mutating func remembered(_ name: String) -> JSONValue {
         if let value = known[name] { return value }
-        // Nothing stands for itself.
+        // Ends the recursion when a value refers to itself.
         known[name] = .null
         let value = given[name].map { fill($0) } ?? madeUp(name)
         known[name] = value
@@ -120,7 +127,10 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
             : namespace.hex("long", "\(count)", count: count)
     }
 
-    /// A value nobody else has, in the form that the name's letters promise.
+    /// Returns a generated, mostly unique value for `{{some.NAME}}`.
+    ///
+    /// The form of the value depends on the first letters of `NAME`: `email1` gets an email
+    /// address.
     private func madeUp(_ name: String) -> JSONValue {
         switch name.prefix(while: \.isLetter) {
         case "email": .string("\(name)-\(namespace.hex("some", name, count: 8))@example.com")
@@ -128,7 +138,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         case "phone": .string("+49151" + digits("some " + name, count: 8))
         case "card": .string("4242424242424242")
         case "address": .string("203.0.113.\(1 + (Int(digits(name, count: 3)) ?? 0) % 254)")
-        // As strict backends want it: letters of both cases, a digit and a sign.
+        // Strict backends require letters of both cases, a digit and a symbol.
         case "password": .string("Pw-\(name)-\(namespace.hex("some", name, count: 16))")
         case "number":
             .integer(Int64(namespace.hex("some", name, count: 7), radix: 16) ?? 1)
@@ -136,7 +146,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         }
     }
 
-    /// Decimal digits of chance, the first of them no zero.
+    /// Returns pseudorandom decimal digits, of which the first is not zero.
     private func digits(_ name: String, count: Int) -> String {
         let hex = namespace.hex("some digits", name, count: count)
         return String(
@@ -149,7 +159,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
 
     // MARK: Matching
 
-    /// Every place where headers or body are not what the pattern says.
+    /// Returns every difference between a response's headers or body and the pattern.
     package mutating func match(
         _ pattern: AnswerPattern,
         _ response: HTTPMessage.Response
@@ -190,7 +200,8 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         return found
     }
 
-    /// Every place where the value is not what the pattern says; what it teaches is remembered.
+    /// Returns every difference between a JSON value and the pattern, and stores the template
+    /// values that it learns.
     package mutating func match(
         _ pattern: JSONValue,
         _ actual: JSONValue,
@@ -256,7 +267,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         }
     }
 
-    /// What the names in a text stand for, but those that nothing is known of.
+    /// Returns the already known values of the templates in a string, by template name.
     private func known(_ text: String) -> [String: String] {
         var copy = self
         var found: [String: String] = [:]
@@ -267,7 +278,10 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         return found
     }
 
-    /// A text with one name in it that nothing is known about yet: `sid={{some.cookie1}}; Path=/`.
+    /// Learns the value of the only unknown name in a template, such as `sid={{some.cookie1}};
+    /// Path=/`, from a string.
+    ///
+    /// Returns whether the string matched the template.
     private mutating func learn(_ template: Template, from actual: String) -> Bool {
         let open = template.pieces.indices.filter { remembering(template.pieces[$0]) != nil }
         guard open.count == 1, let name = remembering(template.pieces[open[0]]), !isKnown(name)
@@ -281,7 +295,10 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         return true
     }
 
-    /// A text with matchers in it, and what stands for the names that nothing is known about yet.
+    /// Learns the values of the unknown names in a pattern with matchers, such as `{{any.number}}`,
+    /// from a string.
+    ///
+    /// Returns whether the string matched the pattern.
     private mutating func learn(_ match: TextMatch, from actual: String) -> Bool {
         guard let captured = match.captures(in: actual) else { return false }
         for (name, text) in captured {
@@ -291,14 +308,15 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         return true
     }
 
-    /// The text that a piece stands for; nil for a name that an answer is to teach.
+    /// Returns the string for one piece of a template; nil for a `{{some.NAME}}` whose value is not
+    /// known yet.
     private mutating func known(_ piece: Template.Piece) -> String? {
         if case .text(let text) = piece { return text }
         if let name = remembering(piece), !isKnown(name) { return nil }
         return fill([piece])
     }
 
-    /// The `NAME` of a piece that is `{{some.NAME}}`.
+    /// Returns the `NAME` when a piece of a template is `{{some.NAME}}`; nil for any other piece.
     private func remembering(_ piece: Template.Piece) -> String? {
         guard case .name(let name) = piece else { return nil }
         return TemplateWord.member(of: name, after: TemplateWord.some.word)
@@ -338,18 +356,18 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
             known[some] = actual
             return true
         }
-        // One moment has many spellings; which kind of value it is has to stay.
+        // A time has many notations, so the times are compared; the value must still be a string.
         if let offset = TemplateWord.offset(in: name, after: TemplateWord.date.word) {
             let moment = base + offset
             guard let found = actual.string.flatMap({ Instant(iso8601: $0) }) else { return false }
-            // A text without a fraction was cut to its second.
+            // A string without a fraction was truncated to whole seconds.
             return found == moment
                 || found.milliseconds % 1000 == 0 && found.seconds == moment.seconds
         }
         return value(of: name) == .value(actual)
     }
 
-    /// 8-4-4-4-12 hexadecimal digits in either case.
+    /// Whether a string is a UUID: 8-4-4-4-12 hexadecimal digits in either case.
     package static func isUUID(_ text: String) -> Bool {
         guard text.utf8.count == 36 else { return false }
         return zip(0..., text.utf8).allSatisfy { index, byte in
@@ -360,7 +378,9 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         }
     }
 
-    /// The value on one line, cut to what fits, and hidden where its name says that it is a secret.
+    /// Returns a JSON value on one line for messages, truncated to 60 characters.
+    ///
+    /// The value is hidden when its key is the name of a secret.
     private static func shown(_ value: JSONValue, at pointer: JSONPointer) -> String {
         let names = pointer.tokens.map(SecretNames.normal).compactMap {
             SecretNames.member($0) ?? SecretNames.header($0)

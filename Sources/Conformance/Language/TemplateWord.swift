@@ -1,55 +1,57 @@
-/// A word that templates may use, with what follows it and the kind of its value.
+/// A word that starts a template, with the form of the whole template and the type of its value.
 ///
-/// | template | stands for |
+/// | template | value |
 /// | --- | --- |
-/// | `{{user.ada}}`, `{{anonymous.ada}}`, `{{device.ada}}` | the ids of that user |
-/// | `{{account.home}}`, `{{password.home}}` | with what an account signs in |
-/// | `{{event-id.purchase}}` | the id of the event that this delivery carries |
-/// | `{{now}}`, `{{now+30d}}` | milliseconds since 1970; counts from the start of the run |
-/// | `{{date}}`, `{{date+30d}}` | the same moment as ISO 8601 text in UTC |
-/// | `{{seconds}}`, `{{seconds-1h}}` | in a token: seconds since 1970 by the real clock |
-/// | `{{id-token.ada}}` | in a header: what Firebase would have given that user |
-/// | `{{first.proof}}` | in a call: the proof that the call `first` was answered |
-/// | `{{purchase.expiration_at_ms}}` | in a state: what the event of that delivery said |
-/// | `{{some.NAME}}` | one value wherever the name stands: made up in a request, unless the contract gives it under `values` or an answer gave it before; learned in an answer |
-/// | `{{long.N}}` | a text of N characters that nobody else has |
-/// | `{{any}}`, `{{any.uuid}}`, `{{any.timestamp}}`, `{{any.number}}`, `{{any.text}}` | in an answer: anything of that kind, also inside a text: `ORD-{{any.number}}` |
+/// | `{{user.ada}}`, `{{anonymous.ada}}`, `{{device.ada}}` | an ID of the user `ada` |
+/// | `{{account.home}}`, `{{password.home}}` | the name or password of the account `home` |
+/// | `{{event-id.purchase}}` | the ID of the event in the delivery `purchase` |
+/// | `{{now}}`, `{{now+30d}}` | the start of the run, in milliseconds since 1970, plus an offset |
+/// | `{{date}}`, `{{date+30d}}` | the start of the run, plus an offset, as an ISO 8601 string in UTC |
+/// | `{{seconds}}`, `{{seconds-1h}}` | in a token: the real time in seconds since 1970 |
+/// | `{{id-token.ada}}` | in a header: a Firebase ID token of the user `ada` |
+/// | `{{first.proof}}` | in a call: the proof in the response to the call `first` |
+/// | `{{purchase.expiration_at_ms}}` | in an expected state: a field of the event in the delivery `purchase` |
+/// | `{{some.NAME}}` | the same value at every use; set under `values`, learned from a response, or generated |
+/// | `{{long.N}}` | a unique string of N characters |
+/// | `{{any}}`, `{{any.uuid}}`, `{{any.timestamp}}`, `{{any.number}}`, `{{any.text}}` | in an expected response: any value of this kind, also inside a string: `ORD-{{any.number}}` |
 package struct TemplateWord: Hashable, Sendable {
-    /// What follows the word.
+    /// The form of a template: the text that accompanies the template's word.
     package enum Form: Hashable, Sendable {
-        /// Nothing: `any.uuid`.
+        /// The template is only the word: `any.uuid`.
         case exactly
-        /// Nothing, or a span of time: `now-1h`.
+        /// The template is the word with an optional time offset: `now-1h`.
         case moment
-        /// One of the contract's names: `user.ada`.
+        /// The template is the word and a name that the contract defines: `user.ada`.
         case user, delivery, account
-        /// A name of one's own, of letters, digits, `-` and `_`: `some.token1`.
+        /// The template is the word and a freely chosen name of letters, digits, `-` and `_`:
+        /// `some.token1`.
         case ownName
-        /// A whole number from 1 to 100,000: `long.101`.
+        /// The template is the word and a whole number from 1 to 100,000: `long.101`.
         case count
-        /// The word follows the name of a call: `first.proof`.
+        /// The template is the name of a call and the word: `first.proof`.
         case ofCall
-        /// A field follows the name of a delivery: `purchase.expiration_at_ms`.
+        /// The template is the name of a delivery and a field of its event:
+        /// `purchase.expiration_at_ms`.
         case fieldOfDelivery
     }
 
-    /// What kind of value it stands for, and its unit.
+    /// The type of a template's value, and the unit of the value.
     package enum Kind: Hashable, Sendable {
         case text
-        /// Since 1970, UTC.
+        /// A whole number of milliseconds since 1970 (UTC).
         case milliseconds
-        /// Since 1970, UTC.
+        /// A whole number of seconds since 1970 (UTC).
         case seconds
-        /// ISO 8601 in UTC.
+        /// A string in the format ISO 8601, in UTC.
         case date
-        /// Whatever the answer or the event holds.
+        /// Any JSON value of a response or an event.
         case anything
     }
 
     package let word: String
     package let form: Form
     package let kind: Kind
-    /// One sentence for people, without its full stop.
+    /// A description of the template's value for readers, without a period at the end.
     package let meaning: String
 
     init(_ word: String, _ form: Form, _ kind: Kind, _ meaning: String) {
@@ -59,81 +61,82 @@ package struct TemplateWord: Hashable, Sendable {
         self.meaning = meaning
     }
 
-    static let user = TemplateWord("user", .user, .text, "the id of that user")
+    static let user = TemplateWord("user", .user, .text, "the ID of the user")
     static let anonymous = TemplateWord(
         "anonymous",
         .user,
         .text,
-        "the id that the SDK made before that user logged in"
+        "the anonymous ID of the user before a login"
     )
-    static let device = TemplateWord("device", .user, .text, "the install id of that user's phone")
+    static let device = TemplateWord("device", .user, .text, "the install ID of the user's phone")
     static let eventID = TemplateWord(
         "event-id",
         .delivery,
         .text,
-        "the id of the event that the delivery carries"
+        "the ID of the delivery's event"
     )
-    static let account = TemplateWord("account", .account, .text, "what that account is called")
-    static let password = TemplateWord("password", .account, .text, "that account's password")
+    static let account = TemplateWord("account", .account, .text, "the name of the account")
+    static let password = TemplateWord("password", .account, .text, "the password of the account")
     static let now = TemplateWord(
         "now",
         .moment,
         .milliseconds,
-        "milliseconds since 1970, counted from the start of the run"
+        "the start of the run in milliseconds since 1970, plus an offset"
     )
     static let date = TemplateWord(
         "date",
         .moment,
         .date,
-        "the same moment as 'now', as ISO 8601 text in UTC"
+        "the start of the run, plus an offset, as an ISO 8601 string in UTC"
     )
     static let seconds = TemplateWord(
         "seconds",
         .moment,
         .seconds,
-        "seconds since 1970 by the real clock, which whoever verifies a token looks at"
+        "the real time in seconds since 1970, as used to verify tokens"
     )
     static let idToken = TemplateWord(
         "id-token",
         .user,
         .text,
-        "the token that Firebase would have given that user"
+        "a Firebase ID token of the user"
     )
     static let some = TemplateWord(
         "some",
         .ownName,
         .anything,
-        "one value wherever the name stands, made up or learned"
+        "the same value at every use, generated or learned"
     )
     static let long = TemplateWord(
         "long",
         .count,
         .text,
-        "a text of that many characters that nobody else has"
+        "a unique string of that many characters"
     )
     static let proof = TemplateWord(
         "proof",
         .ofCall,
         .text,
-        "the proof that the call was answered"
+        "the proof in the response to the call"
     )
     static let eventField = TemplateWord(
         "",
         .fieldOfDelivery,
         .anything,
-        "what the event of that delivery says"
+        "a field of the delivery's event"
     )
 
-    /// What an answer may hold instead of one value.
+    /// Template words that match any value of a kind in a response, such as `any.number`.
     static let matchers = ["any", "any.uuid", "any.timestamp", "any.number", "any.text"].map {
-        TemplateWord($0, .exactly, .anything, "anything of that kind, also inside a text")
+        TemplateWord($0, .exactly, .anything, "any value of this kind, also inside a string")
     }
 
     static let moments = [now, date, seconds]
 
     // MARK: Reading
 
-    /// Whether the name is this word with what belongs to it.
+    /// Whether a template name, such as `user.ada`, starts with this word and has the form of this
+    /// word.
     func knows(_ name: String, _ names: TemplateNames) -> Bool {
         switch form {
         case .exactly: name == word
@@ -151,7 +154,8 @@ package struct TemplateWord: Hashable, Sendable {
         }
     }
 
-    /// The word as a person would write it, with every name that the contract has.
+    /// Returns the templates with this word as written in a file, one for each name of the contract
+    /// that can follow the word.
     package func examples(_ names: TemplateNames) -> [String] {
         func members(_ list: [String]) -> [String] { list.map { "\(word).\($0)" } }
         return switch form {
@@ -166,13 +170,15 @@ package struct TemplateWord: Hashable, Sendable {
         }
     }
 
-    /// What follows `word.`; nil when the name is not of this word.
+    /// Returns the part of a template name after `word.`: `ada` in `user.ada`; nil when the name
+    /// does not start with the word.
     static func member(of name: String, after word: String) -> String? {
         guard name.hasPrefix(word + "."), name.count > word.count + 1 else { return nil }
         return String(name.dropFirst(word.count + 1))
     }
 
-    /// The span in `now+30d`; zero for the bare word; nil when the name is not of this word.
+    /// Returns the time offset in a template name such as `now+30d`; zero for the word alone, nil
+    /// for any other name.
     static func offset(in name: String, after word: String) -> Duration? {
         guard name.hasPrefix(word) else { return nil }
         let rest = name.dropFirst(word.count)
@@ -181,7 +187,8 @@ package struct TemplateWord: Hashable, Sendable {
         return Duration(contractText: String(rest))
     }
 
-    /// The number in `long.101`, from 1 to 100,000.
+    /// Parses the number in a template name such as `long.101`, from 1 to 100,000; nil for any
+    /// other text.
     static func count(_ text: String) -> Int? {
         guard text.allSatisfy({ $0.isASCII && $0.isNumber }), let count = Int(text),
             (1...100_000).contains(count)

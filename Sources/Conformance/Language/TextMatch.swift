@@ -1,12 +1,14 @@
-/// A text with matchers inside it, such as `http://127.0.0.1:{{any.number}}/orders/{{some.order1}}`.
+/// A pattern for strings with matchers inside, such as
+/// `http://127.0.0.1:{{any.number}}/orders/{{some.order1}}`.
 ///
-/// What stands around a matcher is exact. Shorter readings are tried first, and each place of the
-/// text once for each piece, so that a long text costs what it is long.
+/// The text around matchers must be equal. Shorter matches are tried first. Each position is tried
+/// once for each part of the pattern, so that the time grows in proportion to the string's length.
 struct TextMatch {
     private enum Part {
         case exact([UInt8])
         case matcher(Matcher)
-        /// A name that this text is to teach: anything but nothing.
+        /// A template name whose value is not known yet and is learned from the string; the value
+        /// is not empty.
         case open(String)
     }
 
@@ -17,7 +19,7 @@ struct TextMatch {
         case uuid = "any.uuid"
         case timestamp = "any.timestamp"
 
-        /// Which bytes it can be made of.
+        /// Whether a value that the matcher accepts may contain the byte.
         func takes(_ byte: UInt8) -> Bool {
             let isDigit = (48...57).contains(byte)
             return switch self {
@@ -29,7 +31,7 @@ struct TextMatch {
             }
         }
 
-        /// Whether it is such a value as a whole.
+        /// Whether the bytes are a complete value that the matcher accepts.
         func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
             let text = String(decoding: bytes, as: UTF8.self)
             return switch self {
@@ -54,11 +56,12 @@ struct TextMatch {
 
     private let parts: [Part]
 
-    /// Nil when no matcher is in the text.
+    /// Creates a pattern from a template; nil when the template contains no matcher.
     ///
     /// - Parameters:
-    ///   - template: A text that is more than one name.
-    ///   - known: What a piece stands for; nil when this text is to teach it.
+    ///   - template: A template that consists of more than one name.
+    ///   - known: Returns the string for a piece of the template; nil when the value of the piece
+    ///     is to be learned.
     init?(_ template: Template, known: (Template.Piece) -> String?) {
         let names = template.names
         guard names.contains(where: { Matcher(rawValue: $0) != nil }) else { return nil }
@@ -69,12 +72,13 @@ struct TextMatch {
             }
             if let matcher = Matcher(rawValue: name) { return .matcher(matcher) }
             if let text = known(piece) { return .exact(Array(text.utf8)) }
-            // Said twice, the second is whatever the first was; nobody writes that of an answer.
+            // The second use of an unknown name matches any text: real patterns do not repeat one.
             return opened.insert(name).inserted ? .open(name) : .matcher(.text)
         }
     }
 
-    /// What the open names stand for in a text; nil when the text is not made like this.
+    /// Returns the values that a matching string gives to the unknown names of the pattern; nil
+    /// when the string does not match.
     func captures(in text: String) -> [(name: String, text: String)]? {
         let bytes = Array(text.utf8)
         var search = Search(parts: parts, bytes: bytes)
@@ -86,7 +90,8 @@ struct TextMatch {
         let parts: [Part]
         let bytes: [UInt8]
         var captured: [(name: String, range: Range<Int>)] = []
-        /// From where on a part that takes anything leads nowhere.
+        /// For each part of the pattern that matches any text, the position in the string from
+        /// which on the part cannot match.
         var deadFrom: [Int: Int] = [:]
 
         init(parts: [Part], bytes: [UInt8]) {
@@ -94,7 +99,8 @@ struct TextMatch {
             self.bytes = bytes
         }
 
-        /// Whether the parts from one on are the text from a place to its end.
+        /// Whether the parts of the pattern from an index on match the string from a position to
+        /// its end.
         mutating func reads(_ index: Int, at start: Int) -> Bool {
             guard index < parts.count else { return start == bytes.count }
             switch parts[index] {

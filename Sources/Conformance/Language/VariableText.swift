@@ -1,11 +1,12 @@
-/// A string with `${NAME}` and `${NAME:-default}`, as a shell reads them.
+/// Parses and expands strings with environment variables, `${NAME}` and `${NAME:-default}`, as a
+/// shell does.
 package enum VariableText {
     package enum Part: Hashable, Sendable {
         case plain(String)
         case variable(name: String, fallback: String?)
     }
 
-    /// The parts of a string in their order.
+    /// Returns the plain parts and the variables of a string, in order.
     package static func parts(of text: String) -> [Part] {
         var parts: [Part] = []
         var rest = text[...]
@@ -26,11 +27,12 @@ package enum VariableText {
         return parts + [.plain(String(rest))]
     }
 
-    /// The string with the values of its variables.
+    /// Returns a string in which the variables are replaced by their values.
     ///
     /// - Parameters:
-    ///   - text: The string.
-    ///   - value: The value of a variable; nil or empty where it is not set.
+    ///   - text: The string to expand.
+    ///   - value: Returns the value of a variable; nil or an empty string when the variable is not
+    ///     set.
     ///   - missing: Called with the name of each variable that has neither a value nor a default.
     /// - Returns: The expanded string.
     package static func expanded(

@@ -1,26 +1,27 @@
-/// A part of a contract file on its way to text: intent first, one fact a line.
+/// A node of a contract file that is to be written as YAML.
 package indirect enum Written: Hashable, Sendable {
-    /// As it will stand there.
+    /// Characters that are written unchanged, without quotes.
     case plain(String)
-    /// A text; it gets quotes where YAML would take it for something else.
+    /// A string that is quoted only if YAML would read it as another type.
     case text(String)
-    /// A text in quotes.
+    /// A string that is always written in quotes.
     case quoted(String)
-    /// On one line where that fits, else a member a line; JSON is YAML.
+    /// A JSON value, on one line if it fits, otherwise with one member per line; JSON is valid
+    /// YAML.
     case json(JSONValue)
-    /// `[a, b]`
+    /// A list on one line: `[a, b]`.
     case row([Written])
-    /// `{a: b, c: d}`
+    /// A mapping on one line: `{a: b, c: d}`.
     case flow([Entry])
-    /// A fact a line.
+    /// A mapping with one entry per line.
     case block([Entry])
-    /// An element of several lines after each dash.
+    /// A list with a dash before each element; elements may take several lines.
     case list([Written])
 
     package struct Entry: Hashable, Sendable {
         package let key: String
         package let value: Written
-        /// An empty line stands before it.
+        /// Whether a blank line precedes the entry in the file.
         package var isSpaced = false
 
         package init(_ key: String, _ value: Written, isSpaced: Bool = false) {
@@ -36,7 +37,7 @@ package indirect enum Written: Hashable, Sendable {
 
     package static let lineWidth = 100
 
-    /// The lines of a whole file.
+    /// Returns the text of a whole YAML file with these top-level entries.
     package static func file(_ entries: [Entry]) -> String {
         var text = ""
         for entry in entries {
@@ -46,8 +47,9 @@ package indirect enum Written: Hashable, Sendable {
         return text
     }
 
-    /// Writes an entry and the end of its last line; a lead, such as a dash, stands at its first line
-    /// in place of the blanks.
+    /// Appends a YAML entry and a line break to the output.
+    ///
+    /// A lead, such as a dash, replaces the indentation of the entry's first line.
     private static func write(
         _ entry: Entry,
         indent: Int,
@@ -60,7 +62,7 @@ package indirect enum Written: Hashable, Sendable {
         case .plain, .text, .quoted, .row, .flow: text += "\(start) \(entry.value.line)\n"
         case .json(let value):
             let short = "\(start) \(entry.value.line)"
-            // No letter is shorter than a byte.
+            // Every character has at least one byte, so the byte count is an upper bound.
             if short.utf8.count <= lineWidth || short.count <= lineWidth {
                 text += short + "\n"
                 return
@@ -89,7 +91,7 @@ package indirect enum Written: Hashable, Sendable {
         }
     }
 
-    /// All of it on one line.
+    /// The whole node on one line.
     package var line: String {
         switch self {
         case .plain(let text): text
@@ -106,7 +108,7 @@ package indirect enum Written: Hashable, Sendable {
         }
     }
 
-    /// What a text says; other values as they are written.
+    /// The string without quotes; for any other node, the node on one line.
     var content: String {
         switch self {
         case .plain(let text), .text(let text), .quoted(let text): text
@@ -114,12 +116,14 @@ package indirect enum Written: Hashable, Sendable {
         }
     }
 
-    /// A key is a text whatever it looks like.
+    /// Returns a mapping key, quoted unless it is a plain word, because keys in these files are
+    /// always strings.
     private static func key(_ key: String) -> String {
         isPlain(key) ? key : Written.quoted(key).line
     }
 
-    /// Whether YAML takes it for one word or more as it stands, text or not.
+    /// Whether YAML needs no quotes for the text: it consists only of letters, digits, blanks and a
+    /// few other characters.
     private static func isPlain(_ text: String) -> Bool {
         guard let first = text.utf8.first, text.utf8.last != 0x20 else { return false }
         func isLetter(_ byte: UInt8) -> Bool {
@@ -131,14 +135,14 @@ package indirect enum Written: Hashable, Sendable {
             }
     }
 
-    /// Words that YAML, or an older version of it, takes for something else than a text.
+    /// Words that YAML, or an older version of YAML, does not read as strings.
     private static let reserved: Set<String> = [
         "null", "true", "false", "yes", "no", "on", "off", "y", "n",
     ]
 
-    /// JSON text with escapes for the characters that YAML does not take, or takes for line breaks.
+    /// Returns JSON text with escapes for characters that YAML rejects or reads as line breaks.
     private static func readable(_ text: String) -> String {
-        // Almost all texts are ASCII, and looked at as bytes.
+        // Almost all texts are ASCII, for which a scan of the bytes is enough.
         guard text.utf8.contains(where: { $0 >= 0x7f }),
             text.unicodeScalars.contains(where: needsEscape)
         else { return text }

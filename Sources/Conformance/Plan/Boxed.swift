@@ -1,7 +1,8 @@
-/// A large value behind one reference: what holds it is cheap to copy, to move and to keep by the
-/// ten thousand.
+/// Stores a large property behind one reference, so that the struct with the property is cheap to
+/// copy, move and keep.
 ///
-/// Writing makes a new box, so that it is a value like the one that it holds.
+/// A run keeps tens of thousands of such structs in memory. Writing the property creates a new box,
+/// so the wrapper has value semantics.
 @propertyWrapper
 package struct Boxed<Value: Sendable>: Sendable {
     @usableFromInline

@@ -1,4 +1,5 @@
-/// One variant as it will be run: the run to judge and the twin it is compared with.
+/// The plan of one case: the run that is judged, and the baseline run (the same case without
+/// faults) to compare it with.
 package struct CasePlan: Hashable, Codable, Sendable {
     @Boxed package private(set) var contract: Contract
     package private(set) var subject: RunPlan
@@ -8,7 +9,8 @@ package struct CasePlan: Hashable, Codable, Sendable {
         self.init(contract, steps: contract.steps)
     }
 
-    /// The contract with other steps in the judged run; its twin stays as the contract says.
+    /// Plans a case whose judged run has other steps than the contract; the baseline run keeps the
+    /// contract's steps.
     package init(_ contract: Contract, given: [Step] = [], steps: [Step]) {
         self.contract = contract
         let users = contract.users
@@ -35,8 +37,10 @@ package struct CasePlan: Hashable, Codable, Sendable {
         }
     }
 
-    /// The case and its twin before a backend whose clock is set so far ahead: what differs because
-    /// time has passed differs in both.
+    /// Returns the plan in which the backend's clock is set ahead by these durations, one after the
+    /// other.
+    ///
+    /// The baseline run uses the same clock, so that the passage of time affects both runs equally.
     package func setting(clock: [Duration]?) -> CasePlan {
         var plan = self
         plan.subject.clock = clock
@@ -44,27 +48,33 @@ package struct CasePlan: Hashable, Codable, Sendable {
         return plan
     }
 
-    /// The case without a purchase of somebody else at its end, where the backend works at once.
+    /// The plan without the sentinel: the purchase of another user that shows at the end of a run
+    /// that all events were processed.
+    ///
+    /// This shorter run is used with backends that apply events at once.
     package var brief: CasePlan {
         var plan = self
         plan.subject.isBrief = true
         return plan
     }
 
-    /// Whether the run that it is compared with makes every step of the case, without its faults.
+    /// Whether the baseline run has all steps of the case, without their faults, and not only the
+    /// `given` steps.
     package var twinHasAllSteps: Bool {
         guard let relation = contract.expectation.relation else { return false }
         return relation != .before
     }
 
-    /// The case compared with a run of all its steps without faults, whatever its contract asks for.
+    /// The plan of the same case with `like: fault-free`: it is compared with a run of all its
+    /// steps without faults.
     package var againstBaseline: CasePlan {
         var changed = contract
         changed.expectation.relation = .undisturbed
         return CasePlan(changed)
     }
 
-    /// Whether it takes far longer than others by its nature: it stands for many runs, or waits for
-    /// an end that comes.
+    /// Whether the case takes far longer than most cases.
+    ///
+    /// It does when it consists of many runs, or when it waits for a subscription to end.
     package var takesLong: Bool { contract.search != nil || subject.hasSoon }
 }

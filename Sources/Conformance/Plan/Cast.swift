@@ -1,23 +1,24 @@
-/// The performers of one case, and who of them plays which part.
+/// The executors of a case: the components that run its backend, its apps and its store purchases.
 package struct Cast: Hashable, Sendable {
-    /// Something that a contract asks for and nobody of the cast carries out.
+    /// An element of a contract that no executor of the case supports.
     package struct Refusal: Hashable, Sendable {
-        /// The step or expectation; the contract itself when it was not read from a file.
+        /// The location of the unsupported step or expectation; for a contract that was not read
+        /// from a file, the location of the contract.
         package let location: SourceLocation
-        /// What is asked for and who cannot do it.
+        /// A sentence with the unsupported element and the executor that does not support it.
         package let problem: String
-        /// What to write instead.
+        /// The change to make in the contract, as a sentence.
         package let remedy: String
 
-        /// Both, with the place, as a report shows it.
+        /// The location, the problem and the remedy in one string, as reports show them.
         package var note: String { "\(location): \(problem). \(remedy)" }
     }
 
-    /// How a person calls it: the command that lets it play.
+    /// The name of the command that uses these executors, for messages: `assay verify`.
     package let name: String
-    /// Who plays the backend, when it is there to be judged.
+    /// The executor of the backend; nil when the case judges an app without a backend.
     package let backend: Performer?
-    /// Who plays the apps, by what a launch runs.
+    /// The executor of each kind of app that the step `app: launch` can name.
     package let apps: [AppAction.App: Performer]
     package let store: Performer?
 
@@ -33,7 +34,7 @@ package struct Cast: Hashable, Sendable {
         self.store = store
     }
 
-    /// A backend is judged; apps stand before it.
+    /// The executors for judging a backend, with apps as its clients.
     package static let live = Cast(
         "assay verify",
         backend: .backend,
@@ -41,27 +42,31 @@ package struct Cast: Hashable, Sendable {
         store: .store
     )
 
-    /// The built-in app is judged, in virtual time.
+    /// The executors for judging the built-in app in virtual time.
     package static let scripted = Cast("assay app --scripted", apps: [.despia: .scriptedApp])
 
-    /// A page is judged, in a browser.
+    /// Returns the executors for judging a web app in a browser.
     package static func page(hasOwnBackend: Bool) -> Cast {
         Cast("assay app", apps: [.despia: .page(hasOwnBackend: hasOwnBackend)])
     }
 
-    /// Everybody who may come to play a contract.
+    /// Returns every set of executors that may run the contract.
     package static func casts(for contract: Contract) -> [Cast] {
         contract.isDeviceScenario
             ? [.scripted, .page(hasOwnBackend: false), .page(hasOwnBackend: true)] : [.live]
     }
 
-    /// What a contract asks for that no cast whatever plays; empty when one of them plays it all.
+    /// Returns the elements of a contract that prevent every set of executors from running it;
+    /// empty when one set supports all elements.
+    ///
+    /// When no set supports all elements, the result is for the set with the fewest unsupported
+    /// elements.
     package static func refusals(ofAny contract: Contract) -> [Refusal] {
         let refusals = casts(for: contract).map { $0.refusals(of: contract) }
         return refusals.min { $0.count < $1.count } ?? []
     }
 
-    /// What of a contract this cast does not carry out, in the order of the file.
+    /// Returns the elements of a contract that these executors do not support, in file order.
     package func refusals(of contract: Contract) -> [Refusal] {
         var reading = Reading(cast: self, contract: contract)
         let steps = contract.given + contract.steps
@@ -73,13 +78,14 @@ package struct Cast: Hashable, Sendable {
     }
 }
 
-/// A contract on its way past a cast: which app each phone runs is known from the launches.
+/// Checks whether a set of executors supports a contract; the launch steps determine the app on
+/// each phone.
 private struct Reading {
     let cast: Cast
     let contract: Contract
-    /// Every app that a phone runs at some time, by the phone.
+    /// The apps that each phone runs at any time, by phone name.
     let appsByPhone: [String: Set<AppAction.App>]
-    /// The app that the phone runs just now.
+    /// The app that each phone runs at the current step, by phone name.
     var running: [String: AppAction.App] = [:]
     var refusals: [Cast.Refusal] = []
 
@@ -93,7 +99,8 @@ private struct Reading {
         appsByPhone = apps
     }
 
-    /// Where there is but one kind of app, a launch need not say which.
+    /// Returns the app that a launch opens; when there is a single kind of app, the launch need not
+    /// name it.
     private static func app(_ action: AppAction, _ cast: Cast) -> AppAction.App {
         cast.apps[action.app] == nil ? cast.apps.keys.first ?? action.app : action.app
     }
@@ -116,16 +123,16 @@ private struct Reading {
     private mutating func read(_ action: AppAction, at location: SourceLocation) {
         for case .manner(let manner, let act) in action.demands where !manner.fits(act) {
             refuse(
-                "'\(manner.rawValue)' means nothing at 'app: \(act.rawValue)'",
-                "Leave it out.",
+                "'\(manner.rawValue)' has no meaning for 'app: \(act.rawValue)'",
+                "Remove '\(manner.rawValue)'.",
                 at: location
             )
         }
         if action.name.isLaunch { running[action.phone] = Self.app(action, cast) }
         guard let app = running[action.phone], let performer = cast.apps[app] else {
             return refuse(
-                "no app runs on \(action.phone) when 'app: \(action.name.rawValue)' is to happen",
-                "Add 'app: launch' for it before.",
+                "no app is running on \(action.phone) at 'app: \(action.name.rawValue)'",
+                "Add 'app: launch' for \(action.phone) before this step.",
                 at: location
             )
         }
@@ -135,11 +142,13 @@ private struct Reading {
         }
     }
 
-    /// What a phone is like concerns every app that it ever runs.
+    /// Checks the required capabilities for a step on a phone against the apps that run on the
+    /// phone.
     private mutating func ask(_ demands: [Demand], of phone: String, at location: SourceLocation) {
         for demand in demands {
             let apps = appsByPhone[phone] ?? []
-            // A phone that runs nothing in the end has an owner all the same.
+            // A phone that never runs an app still has an owner, whose actions some app must
+            // support.
             let all = apps.isEmpty ? Set(cast.apps.keys) : apps
             let able = all.filter { cast.apps[$0]?.supports(demand) ?? false }
             guard able.isEmpty || demand.concernsEveryApp && able != all else { continue }
@@ -148,7 +157,8 @@ private struct Reading {
         }
     }
 
-    /// What concerns the native side needs an app that talks to it.
+    /// Checks required capabilities of a phone's native side, which need an app that uses the
+    /// bridge.
     private mutating func askNative(_ demands: [Demand], at location: SourceLocation) {
         let apps = appsByPhone.values.reduce(into: Set<AppAction.App>()) { $0.formUnion($1) }
         let performers = apps.compactMap { cast.apps[$0] }
@@ -171,32 +181,33 @@ private struct Reading {
         at location: SourceLocation
     ) {
         if performer?.supports(demand) == true { return }
-        let who = performer?.description ?? "nobody of '\(cast.name)'"
+        let who = performer?.description ?? "'\(cast.name)'"
         let problem =
-            performer == nil ? "\(demand) is played by \(who)" : "\(who) does not play \(demand)"
+            performer == nil ? "\(who) does not run \(demand)" : "\(who) does not support \(demand)"
         refuse(problem, remedy(demand, performer), at: location)
     }
 
-    /// Somebody else who could do it, or what else is to be done.
+    /// Returns the remedy for an unsupported capability: another executor, or another change of the
+    /// contract.
     private func remedy(_ demand: Demand, _ performer: Performer?) -> String {
         if performer == .accountApp, cast.apps[.despia]?.supports(demand) == true {
-            return "Let the launch say 'runs: despia', or leave it out."
+            return "Add 'runs: despia' to the launch, or remove \(demand)."
         }
         if performer == .liveApp, cast.apps[.accounts]?.supports(demand) == true {
-            return "Let the launch leave 'runs: despia' out, or leave this out."
+            return "Remove 'runs: despia' from the launch, or remove \(demand)."
         }
         if performer == .page(hasOwnBackend: true), demand == .gesture(.purchase) {
-            return "Leave 'backend: own' out, so that a model that hears of purchases answers."
+            return "Remove 'backend: own': the built-in backend model learns about purchases."
         }
         if performer == nil, case .bridge = demand { return "Launch an app that runs on Despia." }
         if Performer.scriptedApp.supports(demand) {
-            return "Only a scenario without a backend can have it: leave out what the backend "
-                + "plays, or this."
+            return "Only a contract without a backend supports \(demand): remove it, or the "
+                + "steps of the backend."
         }
         if Performer.backend.supports(demand) || Performer.store.supports(demand) {
-            return "Only a contract for a backend can have it: leave it out."
+            return "Only a contract for a backend supports \(demand): remove it."
         }
-        return "Leave it out."
+        return "Remove \(demand)."
     }
 
     private mutating func refuse(
@@ -210,7 +221,9 @@ private struct Reading {
 }
 
 extension Demand {
-    /// Whether an app that does not heed it would play another case than the contract's.
+    /// Whether every app on a phone has to support the capability.
+    ///
+    /// An app that ignores it would run another case than the contract describes.
     fileprivate var concernsEveryApp: Bool {
         switch self {
         case .kind, .property: true
@@ -222,13 +235,15 @@ extension Demand {
 }
 
 extension AppAction.Name {
-    /// Whether a page opens by it, on a phone where none was.
+    /// Whether the action launches the app on a phone.
     package var isLaunch: Bool { self == .launch || self == .launchTwice }
 }
 
 extension Contract {
-    /// Whether it judges an app on a phone, and not a backend: something is expected of the app, and
-    /// nothing is asked of a backend or its store.
+    /// Whether the contract is a device scenario: it judges an app on a phone and not a backend.
+    ///
+    /// Such a contract has expectations of the app, and no steps or expectations of a backend or a
+    /// store.
     package var isDeviceScenario: Bool {
         guard expectation.app != nil, backendDemands.isEmpty else { return false }
         return (given + steps).allSatisfy { step in

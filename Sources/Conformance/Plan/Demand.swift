@@ -1,42 +1,46 @@
-/// One thing that a contract asks of whoever plays a part in its case.
+/// A capability that a contract requires from an executor (a component that runs a part of the
+/// case).
 ///
-/// Steps and expectations are taken apart into demands, so that a performer can say of each
-/// whether it carries it out; what nobody carries out is refused before anything runs.
+/// Each step and expectation of a contract requires some capabilities, and each executor declares
+/// the capabilities that it supports. A contract that requires an unsupported capability is
+/// rejected before it runs.
 package enum Demand: Hashable, Sendable {
-    /// A step that the backend, or somebody around it, takes part in.
+    /// The contract has a step of this kind, for the backend or a party around it, such as a
+    /// provider.
     case step(BackendStep)
-    /// A person's act.
+    /// The contract contains this user action in an app.
     case gesture(AppAction.Name)
-    /// The way in which that act is done.
+    /// The contract uses this modifier, such as `with` or `killed-at`, for a user action.
     case manner(Manner, AppAction.Name)
-    /// An act of the phone's owner.
+    /// The contract contains this action of the phone's owner.
     case change(PhoneChange.Act)
     case kind(PhoneChange.Kind)
     case property(PhoneProperty)
-    /// Switches and faults of the native side.
+    /// The contract contains settings or faults of the phone's native side.
     case bridge
-    /// The app's backend answers one of its calls like that.
+    /// The contract plans a response of this kind from the app's backend.
     case answer(BackendAnswer)
-    /// The app's backend hears of no purchase.
+    /// The contract requires that the app's backend does not learn about purchases.
     case untoldPurchases
-    /// The store acts by itself.
+    /// The contract contains an action of the store without the app, such as a renewal.
     case storeAct
     case app(AppDemand)
     case promise(ClientPromise)
-    /// What must follow at the backend, or is searched for there, by the contract's key for it.
+    /// The contract has the expectation of the backend, or the search, that has this key.
     case backend(String)
 
-    /// How an act is done, by the contract's key for it.
+    /// A modifier of a user action in a contract; the raw value is its key.
     package enum Manner: String, Hashable, Sendable, CaseIterable {
         case account, anonymous = "as", wrongPassword = "password", product, agrees
         case atOnce = "at-once", argument = "with", time = "for", killedAt = "killed-at"
-        /// The launch names an app of another kind than the usual one.
+        /// The launch of an app names another kind of app than the default.
         case despia = "runs"
 
-        /// The acts for which the key means anything.
+        /// Whether the modifier has a meaning for an action.
         package func fits(_ act: AppAction.Name) -> Bool {
             switch self {
-            // One scenario may be played with each of several flows, and one needs an account.
+            // The same scenario may run with several sign-in methods, of which one needs an
+            // account.
             case .account:
                 [.launch, .login, .logout, .restore].contains(act) || act.needsAccounts
             case .wrongPassword: act == .login || act.needsAccounts
@@ -56,7 +60,8 @@ package enum Demand: Hashable, Sendable {
         case vault, history, installID = "install-id"
     }
 
-    /// The kinds of `AppBackendPlan.Answer`.
+    /// The kind of a response that the app's backend is planned to send, as in
+    /// `AppBackendPlan.Answer`.
     package enum BackendAnswer: String, Hashable, Sendable, CaseIterable {
         case ok, status, reset, never, slow, otherID = "other-id", claimed, recovered
         case noID = "no-id", nullID = "null-id", undefinedID = "undefined-id"
@@ -79,12 +84,12 @@ package enum Demand: Hashable, Sendable {
         }
     }
 
-    /// What is expected of an app beside its promises.
+    /// A kind of expectation of an app, other than its invariants.
     package enum AppDemand: String, Hashable, Sendable, CaseIterable {
         case commands, id, screen, start, registered
     }
 
-    /// Everything that a contract can ask for.
+    /// Every capability that a contract can require.
     package static let all: [Demand] =
         BackendStep.allCases.map(Demand.step) + AppAction.Name.allCases.map(Demand.gesture)
         + Manner.allCases.flatMap { manner in
@@ -99,29 +104,29 @@ package enum Demand: Hashable, Sendable {
 }
 
 extension Demand: CustomStringConvertible {
-    /// As a contract would say it.
+    /// The name of the capability in messages, in the notation of contracts.
     package var description: String {
         switch self {
         case .step(.accountChange): "'revoke' or 'disable'"
         case .step(let kind): "'\(kind.rawValue)'"
         case .gesture(let name): "'app: \(name.rawValue)'"
-        case .manner(let manner, let name): "'\(manner.rawValue)' at 'app: \(name.rawValue)'"
+        case .manner(let manner, let name): "'\(manner.rawValue)' of 'app: \(name.rawValue)'"
         case .change(let act): "'phone: \(act.rawValue)'"
         case .kind(let kind): "'phone: {kind: \(kind.rawValue)}'"
         case .property(let property): "'phone: {\(property.rawValue): …}'"
         case .bridge: "'bridge'"
-        case .answer(let answer): "the answer '\(answer.rawValue)' of 'backend'"
+        case .answer(let answer): "the response '\(answer.rawValue)' of 'backend'"
         case .untoldPurchases: "'backend: {learns-purchases: false}'"
         case .storeAct: "'store'"
         case .app(let demand): "'expect: app: \(demand.rawValue)'"
-        case .promise(let promise): "the promise '\(promise.rawValue)'"
+        case .promise(let promise): "the invariant '\(promise.rawValue)'"
         case .backend(let demand): "'\(demand)' of a backend"
         }
     }
 }
 
 extension Contract {
-    /// What is expected of a backend, by the keys that ask for it.
+    /// The keys of the contract's expectations of a backend, and of its search.
     var backendDemands: [String] {
         let shape = Expectation.grammar.shape
         return Expectation.grammar.entries(expectation).map(\.key)

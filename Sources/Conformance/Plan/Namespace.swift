@@ -1,8 +1,11 @@
-/// The ids of one run: nobody else's, so cases run side by side on a backend that keeps its data.
+/// The generator of one run's IDs (users, events, transactions), which no other run uses.
+///
+/// Because of these separate IDs, cases can run in parallel on a backend that keeps its data.
 package struct Namespace: Hashable, Codable, Sendable {
     package let name: String
     package let idForm: Profile.IDForm
-    /// Ids that the backend chose itself when the user was created.
+    /// The user IDs that the backend assigned when it created users, keyed by the user's name in
+    /// the contract.
     package private(set) var assigned: [String: String] = [:]
 
     package init(name: String, idForm: Profile.IDForm) {
@@ -16,7 +19,7 @@ package struct Namespace: Hashable, Codable, Sendable {
 
     private static let anonymousPrefix = "$RCAnonymousID:"
 
-    /// The id under which the app registers this user.
+    /// Returns the ID under which the app registers the user of that name.
     package func id(of user: String) -> String {
         if let id = assigned[user] { return id }
         switch idForm {
@@ -32,13 +35,14 @@ package struct Namespace: Hashable, Codable, Sendable {
         }
     }
 
-    /// The anonymous id that the SDK made before this user logged in: prefix and 32 hex digits
-    /// (RevenueCat fact sheet, section 5.1).
+    /// Returns the anonymous ID that RevenueCat's SDK created before the user logged in.
+    ///
+    /// The ID consists of a prefix and 32 hexadecimal digits (RevenueCat fact sheet, section 5.1).
     package func anonymousID(of user: String) -> String {
         Self.anonymousPrefix + hex("anonymous", user, count: 32)
     }
 
-    /// What an account of the case is called, where people sign in.
+    /// Returns the email address with which the account of that name signs in.
     package func accountID(of account: String) -> String { "assay-\(name)-\(account)@example.com" }
 
     package func password(of account: String) -> String {
@@ -47,10 +51,12 @@ package struct Namespace: Hashable, Codable, Sendable {
 
     package func installID(of user: String) -> String { uuid("install", user) }
 
-    /// An event id, upper case as in every capture (RevenueCat fact sheet, section 2.3).
+    /// Returns the event ID of a delivery, in upper case as in all observed webhooks (RevenueCat
+    /// fact sheet, section 2.3).
     package func eventID(of delivery: String) -> String { uuid("event", delivery) }
 
-    /// A store transaction; the same for all events of one user's subscription to one product.
+    /// Returns a store transaction ID, which is the same for all events of a user's subscription to
+    /// one product.
     package func transactionID(of user: String, _ product: String) -> String {
         var generator = stream("transaction", user + "/" + product)
         return "2000"
@@ -71,14 +77,15 @@ package struct Namespace: Hashable, Codable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What stands in for each id when two runs are compared, longest id first.
+    /// Returns each ID of the run with the token that replaces it when two runs are compared,
+    /// longest ID first.
     ///
     /// - Parameters:
-    ///   - users: Whose ids are known.
-    ///   - deliveries: Whose events' ids are known.
-    ///   - reader: One of the users who goes by that word and not by his name, so that what two
-    ///     people are told of themselves can be compared.
-    /// - Returns: The ids, each with its token.
+    ///   - users: The users whose IDs are replaced.
+    ///   - deliveries: The deliveries whose event IDs are replaced.
+    ///   - reader: A user whose token does not contain the user's name, so that messages to two
+    ///     users can be compared.
+    /// - Returns: The IDs, each with its token.
     package func tokens(
         users: [String],
         deliveries: [String],

@@ -1,14 +1,17 @@
-/// Orders in which the events of a case may come.
+/// The orders in which the events of a case may arrive.
 package enum Order {
-    /// How many pairs stand the other way round; 0 is the order in which things happened.
+    /// Returns the number of pairs of events that are in reverse order; 0 for the original order.
     package static func inversions(_ order: [Int]) -> Int {
         order.indices.reduce(0) { sum, left in
             sum + order[(left + 1)...].count { order[left] > $0 }
         }
     }
 
-    /// Every order but the first, from the smallest reordering to the largest; a seeded sample of
-    /// them, with every exchange of neighbours, where there are too many.
+    /// Returns every order of that many events except the original one, sorted by the number of
+    /// inversions.
+    ///
+    /// When there are too many orders, the result is a random sample that includes every swap of
+    /// two neighbors.
     package static func orders(
         of count: Int,
         sampleSize: Int,
@@ -44,7 +47,7 @@ package enum Order {
         }
     }
 
-    /// How reports name an order: `2-1-3`.
+    /// Returns the name of an order in reports, such as `2-1-3`.
     package static func name(_ order: [Int]) -> String {
         order.map { String($0 + 1) }.joined(separator: "-")
     }

@@ -1,18 +1,22 @@
-/// Somebody who plays a part in a case and says what of it he carries out.
+/// An executor: a component that runs one part of a case, such as the backend or an app, and
+/// declares its capabilities.
 ///
-/// Whatever a performer does not support is refused before the case runs; there is no third way.
+/// A contract that requires a capability which its executors do not have is rejected before it
+/// runs.
 package enum Performer: Hashable, Sendable {
     /// The backend under test, with the providers around it.
     case backend
-    /// The app in which Firebase signs people in and RevenueCat's SDK sells, before that backend.
+    /// The built-in app with Firebase sign-in and RevenueCat's SDK, connected to the backend under
+    /// test.
     case accountApp
-    /// The scripted app on the Despia runtime, before that backend.
+    /// The built-in scripted app on the Despia runtime, connected to the backend under test.
     case liveApp
-    /// The same app in virtual time, before a model of a correct backend.
+    /// The built-in scripted app on the Despia runtime in virtual time, connected to a model of a
+    /// correct backend.
     case scriptedApp
-    /// A web app in a browser, before such a model or its own backend.
+    /// A web app in a browser, connected to a model of a correct backend or to its own backend.
     case page(hasOwnBackend: Bool)
-    /// RevenueCat's side of the stores, which acts by itself.
+    /// The stores as RevenueCat sees them, which act without the app, for example by a renewal.
     case store
 
     package func supports(_ demand: Demand) -> Bool {
@@ -31,7 +35,7 @@ package enum Performer: Hashable, Sendable {
         }
     }
 
-    /// Whether the app talks to the native side of a Despia phone.
+    /// Whether the executor is an app that uses the native side of a Despia phone.
     package var isOnDespia: Bool {
         switch self {
         case .liveApp, .scriptedApp, .page: true
@@ -39,7 +43,7 @@ package enum Performer: Hashable, Sendable {
         }
     }
 
-    /// Whether a model of a correct backend answers it.
+    /// Whether the executor is an app that is connected to a model of a correct backend.
     private var isBeforeModel: Bool {
         switch self {
         case .scriptedApp, .page(hasOwnBackend: false): true
@@ -54,7 +58,7 @@ package enum Performer: Hashable, Sendable {
     private func supports(_ act: AppAction.Name) -> Bool {
         switch act {
         case .launch, .restore, .logout, .refresh: isOnDespia || self == .accountApp
-        // Nobody tells a page's own backend of what was bought in the browser.
+        // A page's own backend does not learn about purchases made in the browser.
         case .purchase:
             isOnDespia && self != .page(hasOwnBackend: true) || self == .accountApp
         case .signUp, .signIn, .google, .forgotPassword, .deleteAccount: self == .accountApp
@@ -68,9 +72,9 @@ package enum Performer: Hashable, Sendable {
         guard manner.fits(act), supports(act) else { return false }
         return switch manner {
         case .account, .anonymous, .product: true
-        // A model of a backend knows no password; a plan says what it answers.
+        // A model of a backend checks no passwords; the contract plans its responses.
         case .wrongPassword: self == .accountApp || !isBeforeModel
-        // One of its acts follows from the answer to the one before.
+        // The account app starts each action only after the response to the previous one.
         case .agrees, .atOnce, .argument, .time, .killedAt: isOnDespia
         case .despia: isOnDespia
         }
@@ -86,7 +90,7 @@ package enum Performer: Hashable, Sendable {
     private func supports(_ answer: Demand.BackendAnswer) -> Bool {
         switch answer {
         case .ok, .status, .reset, .never, .slow: isOnDespia
-        // What a real backend answers is its own affair.
+        // The response of a real backend cannot be planned.
         case .otherID, .noID, .nullID, .undefinedID, .claimed, .recovered:
             isOnDespia && self != .liveApp
         }
@@ -96,14 +100,14 @@ package enum Performer: Hashable, Sendable {
         switch demand {
         case .id, .registered: isOnDespia || self == .accountApp
         case .commands, .screen: isOnDespia
-        // Before a real backend the app's own waits take no time.
+        // With a real backend, time does not pass on the phone during the app's own waits.
         case .start: isOnDespia && self != .liveApp
         }
     }
 
     private func supports(_ promise: ClientPromise) -> Bool {
         switch promise {
-        // It is told from how much of the phone's time lies between two commands.
+        // These two invariants are judged by the phone's time between two commands or calls.
         case .readsInTurn, .backsOff: isOnDespia && self != .liveApp
         case .silent, .usableIDs, .lockedFirst, .writtenFirst, .aliased, .oneIdentity,
             .registersHonestly, .registersOnce, .wholeRegistrations, .steadyDevice,
@@ -120,7 +124,7 @@ extension Performer: CustomStringConvertible {
         switch self {
         case .backend: "the backend"
         case .accountApp: "the app with accounts"
-        case .liveApp: "the scripted app before a backend"
+        case .liveApp: "the scripted app with a backend"
         case .scriptedApp: "the scripted app"
         case .page: "the page in the browser"
         case .store: "the store"

@@ -1,15 +1,17 @@
-/// The periods that a contract's purchases and renewals begin, so that what happens within one names
-/// it.
+/// The subscription periods that a contract's purchases and renewals begin.
 ///
-/// Source: the fact sheet's event flows: a cancellation, its taking back and the end of a period
-/// carry the dates of the period that they are about.
+/// Later events get the dates that they leave out from these periods.
+///
+/// Source: the event flows in the RevenueCat fact sheet. A cancellation, its reversal and the end
+/// of a period contain the dates of the period that they concern.
 struct Periods: Sendable {
     private struct Period: Sendable {
         var user: String
         var product: String
         var store: String
         var environment: String
-        /// When its event was generated, relative to the start of the run, as the others are.
+        /// The time at which the event that begins the period was generated, relative to the start
+        /// of the run.
         var told: Duration
         var begins: Duration
         var ends: Duration?
@@ -17,10 +19,10 @@ struct Periods: Sendable {
         var isLifetime: Bool
     }
 
-    /// What begins a period, and says when.
+    /// The types of events that begin a subscription period and contain its dates.
     private static let beginnings: Set = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"]
 
-    /// What happens within a period.
+    /// The types of events that occur within a subscription period and contain its dates.
     private static let inside: Set = [
         "CANCELLATION", "UNCANCELLATION", "BILLING_ISSUE", "EXPIRATION", "PRODUCT_CHANGE",
         "SUBSCRIPTION_PAUSED", "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED",
@@ -48,7 +50,7 @@ struct Periods: Sendable {
         }
     }
 
-    /// The steps, with the dates that their events leave out.
+    /// Returns the steps, with the dates filled in that their events leave out.
     func applied(to steps: [Step]) -> [Step] {
         steps.map { step in
             guard case .deliver(var delivery) = step, case .event(let spec) = delivery.subject
@@ -58,15 +60,15 @@ struct Periods: Sendable {
         }
     }
 
-    /// What the event says of its period stays; what it leaves out is that of the last one that began
-    /// before it.
+    /// Fills in the dates that an event leaves out, from the last period that began before the
+    /// event.
     private func dated(_ spec: EventSpec) -> EventSpec {
         guard spec.purchased == nil, Self.inside.contains(spec.type),
             let period = period(of: spec)
         else { return spec }
         var spec = spec
         spec.purchased = period.begins
-        // What is over or given back ends with its event, whatever was paid for.
+        // An expiration or a refund ends the period at the event's own time.
         if spec.expires == nil, spec.endsSoon == nil, !spec.isLifetime, !spec.isOver {
             spec.expires = period.ends
             spec.endsSoon = period.endsSoon

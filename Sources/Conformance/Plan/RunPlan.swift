@@ -1,28 +1,37 @@
-/// What one run does to the backend and which users it looks at afterwards.
+/// The plan of one run: its steps, and the users whose state is read by probes at its end.
 ///
-/// Two cases with the same twin share one run of it: plans are compared by value.
+/// Plans are compared by value, so that cases with equal plans for their baseline run (without
+/// faults) share one baseline run.
 package struct RunPlan: Hashable, Codable, Sendable {
     package var steps: [Step]
     package var users: [String]
-    /// How many of the first steps are only what the others start from; nil in runs that were saved
-    /// before it was told, and where the order of all steps is another.
-    package var givenCount: Int?
-    /// Whether the run settles and probes at its end.
-    package var observes: Bool
-    /// How long the run is watched, in real time, after everything has settled.
-    package var watch: Duration?
-    /// Whether the run counts what nobody in it can be named for.
-    package var countsFetches = false
-    /// Before a backend that was seen to show everything at once, nobody else's purchase is waited for
-    /// at its end; nil in runs that were saved before it was told.
-    package var isBrief: Bool?
-    /// How long after the run's beginning `soon` is; nil: as early as possible.
-    package var soon: Duration?
-    /// How far the backend's clock may be ahead of the machine's while something happens.
+    /// The number of steps at the beginning that only prepare the case.
     ///
-    /// The least comes first; with the last it is looked at. Nil: nobody sets it.
+    /// Nil in older saved runs, and when preparing and other steps are mixed.
+    package var givenCount: Int?
+    /// Whether, at its end, the run waits until the backend has finished its work, and sends
+    /// probes.
+    package var observes: Bool
+    /// The real time for which further exchanges are recorded after the backend has finished its
+    /// work; nil for none.
+    package var watch: Duration?
+    /// Whether the run counts calls that carry no user ID, such as fetches of Firebase's keys.
+    package var countsFetches = false
+    /// Whether the run skips the sentinel at its end: the purchase of another user, which shows
+    /// that all events were processed.
+    ///
+    /// The sentinel is skipped for backends that showed every effect at once. Nil in older saved
+    /// runs.
+    package var isBrief: Bool?
+    /// The time from the start of the run to the end of a period that the contract calls `soon`;
+    /// nil for the default, `soonest`.
+    package var soon: Duration?
+    /// The durations by which the backend's clock is ahead of the machine's clock during the run.
+    ///
+    /// The durations apply one after the other and increase; the last one applies to the probes.
+    /// Nil when the clock is not set.
     package var clock: [Duration]?
-    /// What `{{some.NAME}}` stands for, where the contract says so.
+    /// The values that the contract defines for templates `{{some.NAME}}`, by name.
     package var values: [String: JSONValue] = [:]
 
     package init(steps: [Step], users: [String], observes: Bool, watch: Duration? = nil) {
@@ -36,12 +45,12 @@ package struct RunPlan: Hashable, Codable, Sendable {
         steps.compactMap { if case .deliver(let delivery) = $0 { delivery } else { nil } }
     }
 
-    /// The calls of the app, in order.
+    /// The app's calls to the backend's routes, in order.
     package var calls: [Call] {
         steps.flatMap { step -> [Call] in if case .call(let calls) = step { calls } else { [] } }
     }
 
-    /// What happens on phones, in order.
+    /// The steps that happen on phones, in order.
     package var phoneSteps: [PhoneStep] {
         steps.compactMap { if case .phone(let step) = $0 { step } else { nil } }
     }
@@ -50,7 +59,7 @@ package struct RunPlan: Hashable, Codable, Sendable {
         steps.compactMap { if case .request(let request) = $0 { request } else { nil } }
     }
 
-    /// Whether a provider's answers are planned.
+    /// Whether the plan contains planned responses of a provider, such as failures.
     package var hasPlan: Bool {
         steps.contains { if case .provider = $0 { true } else { false } }
     }
@@ -59,34 +68,42 @@ package struct RunPlan: Hashable, Codable, Sendable {
         steps.contains(where: \.traits.restarts)
     }
 
-    /// Whether time passes between its deliveries by plan: what a backend itself refuses may come
-    /// again later as well.
+    /// Whether the plan lets time pass between deliveries, by a delay or by planned retries.
+    ///
+    /// Retries that the backend causes by rejecting a delivery are not planned and do not count.
     package var takesTime: Bool {
         deliveries.contains { $0.delay > .zero || $0.isAlongLadder && $0.disturbedCount > 0 }
     }
 
-    /// Whether it goes by the machine's clock, so that the backend's has to show the same: a phone
-    /// and an end that comes soon do, and a process that is started anew begins with it.
+    /// Whether the backend's clock has to show the time of the machine during the run, instead of a
+    /// set time.
+    ///
+    /// This is required by steps on phones, by a subscription that ends soon, and by a restart of
+    /// the process.
     package var keepsMachineTime: Bool { !phoneSteps.isEmpty || hasRestart || hasSoon }
 
-    /// Whether anything fails in it by plan, so that the backend's own timers decide when it is
+    /// Whether the plan contains a fault, so that the backend's retry timers decide when the run is
     /// over.
     package var isDisturbed: Bool { steps.contains(where: \.traits.isDisturbance) }
 
-    /// Whether copies are held back, which starves everybody else of a backend that takes one
-    /// connection at a time.
+    /// Whether the plan sends concurrent copies of an event, whose connections stay open until all
+    /// copies are ready.
+    ///
+    /// During this time, a backend that serves one connection at a time cannot serve other cases.
     package var hasHeldCopies: Bool { deliveries.contains { $0.isTogether || $0.isWithNext } }
 
-    /// From so many copies at once on, a backend may run out of what all its users share.
+    /// The number of concurrent copies at which a backend may run out of resources that all users
+    /// share, such as database connections.
     private static let burstMin = 10
 
-    /// Whether so much comes at one moment that whoever plays beside it may go short.
+    /// Whether the plan sends enough requests at once to slow down cases that run in parallel.
     package var isBurst: Bool {
         deliveries.contains { $0.isTogether && $0.times >= Self.burstMin }
     }
 
-    /// Whether what comes of it depends on a moment that nobody can choose exactly: a kill, copies
-    /// in flight at once, a caller that hangs up.
+    /// Whether the result of the run depends on exact timing that cannot be controlled.
+    ///
+    /// Examples are a kill of the backend, concurrent copies and a caller that disconnects.
     package var dependsOnMoment: Bool {
         deliveries.contains { delivery in
             delivery.crash?.interrupts ?? false || delivery.hangUps > 0
@@ -94,34 +111,39 @@ package struct RunPlan: Hashable, Codable, Sendable {
         }
     }
 
-    /// Whether it makes the backend act upon everybody whom it knows, the people of other runs
-    /// included; what their journals say after it is no longer their own doing.
+    /// Whether the run makes the backend act on all its users, including those of other runs.
+    ///
+    /// The exchanges of other runs then contain calls that their own steps did not cause.
     package var touchesEverybody: Bool { calls.contains { $0.route == .reconcile } }
 
-    /// So many refused logins may have the backend refuse everybody's for a while.
+    /// The number of refused logins after which a backend may refuse every login for a while.
     private static let refusalsMin = 10
 
-    /// Whether it guesses passwords until a backend that brakes does so (S-25): nobody can log in
-    /// after it.
+    /// Whether the run tries passwords until the backend limits the rate of logins (clause S-25),
+    /// so that later logins fail.
     private var wearsLoginOut: Bool {
         calls.count { $0.route == .login && $0.answers == .denied } >= Self.refusalsMin
     }
 
-    /// Whether so many calls hang in it that a backend may have nobody left who makes those of
-    /// others (S-06), until it gives them up.
+    /// Whether the run leaves many calls of the backend without a response, so that the backend may
+    /// have no capacity for other work (clause S-06).
+    ///
+    /// The backend recovers when the calls without a response time out.
     private var pilesCallsUp: Bool { hasHangingCalls && deliveries.count >= Self.burstMin }
 
-    /// Whether calls of the backend are never answered in it, so that somebody waits for a limit.
+    /// Whether the plan leaves some calls of the backend without a response, so that the backend
+    /// waits for its own timeout.
     package var hasHangingCalls: Bool {
         steps.contains { step in
             if case .provider(let plan) = step { plan.answers.contains(.never) } else { false }
         }
     }
 
-    /// Whether a correct backend may serve others badly for a while after it.
+    /// Whether even a correct backend may serve other cases badly for a while after this run.
     package var wearsOut: Bool { wearsLoginOut || pilesCallsUp }
 
-    /// Whether it touches what other runs share: the backend's process, Firebase's keys.
+    /// Whether the run affects resources that other runs share: the backend's process or Firebase's
+    /// keys.
     package var needsSolitude: Bool {
         hasRestart || countsFetches || touchesEverybody
             || steps.contains(where: \.traits.isShared)

@@ -1,58 +1,68 @@
-/// What one run left behind: everything a judge may look at.
+/// The record of one run: its plan, its exchanges and everything else that a rule of judgment may
+/// use.
 package struct RunRecord: Hashable, Codable, Sendable {
-    /// How the runner came to believe that nothing more would follow.
+    /// The evidence that the backend had finished its work (had settled) at the end of the run.
     package enum Settling: Hashable, Codable, Sendable, CustomStringConvertible {
-        /// Nobody needed to wait.
+        /// The run needed no wait for the backend.
         case notNeeded
-        /// A later event's effect or state was seen, then the journal stayed quiet this long.
+        /// The effect of the sentinel, a last event, was seen; then the journal got no new entry
+        /// for this time.
         case sentinel(quiet: Duration)
-        /// The backend was seen to show everything at once, so nobody waited for a sentinel; the journal
-        /// stayed quiet this long.
+        /// No sentinel was sent, because the backend shows every effect at once; the journal got no
+        /// new entry for this time.
         case atOnce(quiet: Duration)
-        /// There was no sentinel to see; the journal stayed quiet this long.
+        /// No effect of the sentinel, a last event, was seen; the journal got no new entry for this
+        /// time.
         case window(Duration)
 
         package var description: String {
             switch self {
-            case .notNeeded: "no settling"
-            case .sentinel(let quiet): "sentinel seen, then \(quiet.milliseconds) ms of quiet"
+            case .notNeeded: "not needed"
+            case .sentinel(let quiet):
+                "sentinel event seen, then no activity for \(quiet.milliseconds) ms"
             case .atOnce(let quiet):
-                "a backend that shows everything at once, then \(quiet.milliseconds) ms of quiet"
-            case .window(let quiet): "no sentinel; \(quiet.milliseconds) ms of quiet"
+                "backend applies events at once; no activity for \(quiet.milliseconds) ms"
+            case .window(let quiet):
+                "no sentinel event seen; no activity for \(quiet.milliseconds) ms"
             }
         }
     }
 
-    /// Why the run says nothing about the backend.
+    /// The problem of a run that prevents a verdict about the backend.
     package enum Trouble: Hashable, Codable, Sendable {
         case registrationFailed(user: String, String)
         case backendGone(String)
         case journalGap
         case restartFailed(String)
         case probeFailed(String)
-        /// What was to be disturbed never took place; the text says what was waited for.
+        /// A planned fault never took effect; the string describes the call that was missing.
         case disturbanceMissed(String)
-        /// An act of the app or of the store did not end as it had to; the text says which and how.
+        /// An action of the app or the store did not end as planned; the string describes the
+        /// action.
         case actFailed(String)
-        /// What was to end while the case goes on was over too soon; the text says what.
+        /// A subscription period that should end during the case ended too early; the string
+        /// describes the period.
         case overTooSoon(String)
-        /// The page of an app did not load, or reacts to nothing.
+        /// The page of the app did not load or did not react to input; the string describes the
+        /// problem.
         case pageUnusable(String)
     }
 
-    /// Time in which Assay itself did not run: a timer fired late, a queue stood, the process was
-    /// stopped.
+    /// The time in which Assay itself was paused: a timer fired late, a queue stalled, or the
+    /// process was stopped.
     ///
-    /// What did not happen then proves nothing about a backend that shares the machine.
+    /// An effect that is missing after such a pause proves nothing about a backend on the same
+    /// machine.
     package struct Starvation: Hashable, Codable, Sendable, CustomStringConvertible {
-        /// Verdicts rest on waits of a second and more; what is longer than half of that may have
-        /// decided one.
+        /// The longest pause that cannot change a verdict.
+        ///
+        /// Verdicts depend on waits of at least one second, and a pause longer than half a second
+        /// may use up too much of such a wait.
         package static let longestMax: Duration = .milliseconds(500)
 
         package var longest: Duration
         package var lost: Duration
-        /// Whether it took time from the wait for the outcome, after the last step; nil in runs that
-        /// were saved before it was told.
+        /// Whether a pause used up time of the wait after the last step; nil in older saved runs.
         private var tookFromWait: Bool?
 
         package init(longest: Duration, lost: Duration, tookFromWait: Bool? = nil) {
@@ -61,60 +71,67 @@ package struct RunRecord: Hashable, Codable, Sendable {
             self.tookFromWait = tookFromWait
         }
 
-        /// Whether an outcome that was waited for may be missing because of it.
+        /// Whether an expected effect or state may be missing because a pause used up time of the
+        /// wait.
         package var heldUpTheWait: Bool { tookFromWait ?? true }
 
         package var description: String {
-            "it stood for \(longest.milliseconds) ms at a stretch, \(lost.milliseconds) ms in all"
+            "up to \(longest.milliseconds) ms at a time, \(lost.milliseconds) ms in total"
         }
     }
 
     package var plan: RunPlan
     package var namespace: Namespace
-    /// The moment that the contract's relative times count from.
+    /// The time from which the contract's relative times, such as `+5m`, are counted.
     package var base: Instant
-    /// Real time from the first step to the last look.
+    /// The real time of the first step; `ended` is the real time of the last probe.
     package var began: Instant
     package var ended: Instant
-    /// What the backend's clock showed at the last look.
+    /// The time on the backend's clock at the last probe.
     package var lastLook: Instant { ended + (plan.clock?.last ?? .zero) }
     package var exchanges: [Exchange]
     package var settling: Settling
     package var trouble: Trouble?
-    /// The backend that Assay started ended by itself during this run; the text says how.
+    /// The reason why the backend process exited during the run; nil when it kept running.
     package var backendExit: String?
-    /// While copies were held back on open connections, the backend answered nobody else.
+    /// Whether the backend serves one request at a time: it answered no request while incomplete
+    /// requests were open.
     package var isSerialised = false
-    /// What the machine took from Assay during this run; nil when it took nothing worth a word.
+    /// The time in which Assay itself was paused during the run; nil when it was negligible.
     package var starvation: Starvation?
-    /// The pause between the last two attempts of a call, when the waiting ended although the backend
-    /// was still trying; nil when it was not.
+    /// The pause between the last two attempts of a call that the backend was still retrying when
+    /// the wait ended; nil without such a call.
     package var openRetry: Duration?
 
-    /// How long something was waited for that did not come; nil where nothing was missing.
+    /// The time spent waiting for an effect or a state that did not come; nil when nothing was
+    /// missing.
     package var waited: Duration?
 
-    /// Why it was not waited for as long as it might; nil when it was.
+    /// The reason why the wait after the last step was shortened; nil when it had its full length.
     package var shortened: Shortened?
 
-    /// A wait that another case had made to the end before.
+    /// A wait that was shortened, because another case had waited the full time for the same
+    /// outcome without success.
     package struct Shortened: Hashable, Codable, Sendable, CustomStringConvertible {
         package let caseID: String
         package let full: Duration
         package let enough: Duration
 
+        /// Creates the record of a shortened wait.
+        ///
         /// - Parameters:
-        ///   - caseID: The case that waited to the end.
-        ///   - full: How long that was.
-        ///   - enough: How long this one waited.
+        ///   - caseID: The ID of the case that had waited the full time.
+        ///   - full: The length of that case's wait.
+        ///   - enough: The length of the shortened wait.
         package init(after caseID: String, full: Duration, enough: Duration) {
             (self.caseID, self.full, self.enough) = (caseID, full, enough)
         }
 
         package var description: String {
-            "it was waited for \(enough.milliseconds) ms only: "
-                + "'\(caseID)' had waited \(full.milliseconds) ms for the same, in vain; "
-                + "a last look is taken when all are over"
+            "the wait was only \(enough.milliseconds) ms long, because "
+                + "'\(caseID)' had waited \(full.milliseconds) ms for the same outcome without "
+                + "success; "
+                + "the state is checked once more after all cases"
         }
     }
 
@@ -140,35 +157,49 @@ package struct RunRecord: Hashable, Codable, Sendable {
         self.backendExit = backendExit
     }
 
-    /// What calibration learned about looking at this backend.
+    /// The results of a purchase that can be observed with this backend.
+    ///
+    /// Two plain purchases before the first case find them out.
     package struct Sight: Hashable, Codable, Sendable {
-        /// A plain purchase made the backend read RevenueCat's REST API.
+        /// Whether a plain purchase made the backend send a request to RevenueCat's REST API.
         package var readsSubscribers = false
-        /// A plain purchase led to a push that a fake saw.
+        /// Whether a plain purchase caused a push that a fake received.
         package var seesEffects: Bool
-        /// A plain purchase changed what a probe answers.
+        /// Whether a plain purchase changed the response of a probe.
         package var seesState: Bool
-        /// The places that each probe's answers about it had, by the probe's name; nil when nobody
-        /// looked.
+        /// The JSON paths in each probe's responses after the plain purchases, by probe name.
+        ///
+        /// Nil when no plain purchase was made before the first case.
         package var places: [String: [JSONPointer]]?
-        /// How long the slower of both took.
+        /// The time from a plain purchase until its push and the changed state were both seen.
         package var latency: Duration
-        /// A purchase is seen only some time after its answer: the backend takes note of events and
-        /// works later, as senders advise; nil in runs that were saved before it was told.
+        /// Whether a purchase takes effect only some time after the response, because the backend
+        /// queues events.
+        ///
+        /// Providers recommend such a queue. Nil in older saved runs.
         package var worksLater: Bool?
-        /// What the backend answered to the plain purchase that shows nowhere.
+        /// The status of the backend's response to a plain purchase that had no visible result;
+        /// otherwise nil.
         package var plainAnswer: String?
 
-        /// What probes answer about an id that nobody has, where that is a document, by the probe's
-        /// name and without the id.
+        /// Each probe's response about an unknown ID, by probe name, with the ID replaced by a
+        /// token.
+        ///
+        /// A probe is listed only when its response was a JSON document.
         package var nobody: [String: JSONValue]?
-        /// Probes that answer the same about somebody who exists, so that they cannot tell.
+        /// The names of the probes that return the same response for an existing user as for an
+        /// unknown ID.
+        ///
+        /// Such a probe cannot show whether a user exists.
         package var cannotTell: [String]?
-        /// Probes that find somebody who is registered and has bought nothing, and do not find nobody:
-        /// they show who exists; nil in runs that were saved before it was told.
+        /// The names of the probes that find a registered user without purchases and do not find an
+        /// unknown ID.
+        ///
+        /// These probes show which users exist. Nil in older saved runs.
         package var showsPeople: [String]?
 
-        /// Whether somebody looked and a plain purchase showed nowhere.
+        /// Whether a plain purchase before the first case had no visible result: no push and no
+        /// changed probe response.
         package var isBlind: Bool { !seesEffects && !seesState }
 
         package init(seesEffects: Bool, seesState: Bool, latency: Duration) {

@@ -1,9 +1,11 @@
-/// The runs that a contract with a search stands for.
+/// The plans of the runs for a contract with a search. A search tries many variations of the
+/// contract's steps.
 extension CasePlan {
-    /// One call of the golden run, and what happens to it.
+    /// One call that the backend makes in the fault-free run, and the fault that is injected at
+    /// this call.
     package struct CrashPoint: Hashable, Sendable {
         package let party: Exchange.Party
-        /// Counts the calls to this party, from 1.
+        /// The position of the call among the backend's calls to this party, counted from 1.
         package let position: Int
         package let fault: CrashFault
 
@@ -16,7 +18,7 @@ extension CasePlan {
         package var name: String { "call:\(party)-\(position),fault:\(fault.rawValue)" }
     }
 
-    /// Every call that the backend made in the golden run, with each fault.
+    /// Returns every call that the backend made in the fault-free run, combined with each fault.
     package static func crashPoints(
         in golden: RunRecord,
         faults: [CrashFault]
@@ -29,7 +31,9 @@ extension CasePlan {
         }
     }
 
-    /// The case that disturbs one call; its events are delivered once more after a kill.
+    /// Returns the plan of the case with a fault at one call of the backend.
+    ///
+    /// After a kill of the backend, the events of the case are delivered again.
     package func disturbed(at point: CrashPoint) -> CasePlan {
         var contract = contract
         contract.variant = [contract.variant, point.name].filter { !$0.isEmpty }
@@ -57,7 +61,7 @@ extension CasePlan {
         return CasePlan(contract, given: [.provider(plan)], steps: steps)
     }
 
-    /// The case with its steps' events in another order.
+    /// Returns the plan of the case with the events of its steps in another order.
     package func reordered(_ order: [Int]) -> CasePlan {
         let deliveries = contract.steps.filter { if case .deliver = $0 { true } else { false } }
         var next = order.map { deliveries[$0] }[...]
@@ -67,10 +71,11 @@ extension CasePlan {
         return CasePlan(contract, steps: steps)
     }
 
-    /// The case with its one event varied.
+    /// Returns the plan of the case with edits applied to the event of its steps.
     ///
-    /// What names the subscription is varied in the events before it as well: else the varied one
-    /// would speak of another subscription, and no receiver could be wrong about it.
+    /// Edits that change the identity of the subscription are also applied to the `given` events.
+    /// Otherwise the edited event would concern another subscription, and any response to it would
+    /// be correct.
     package func varied(_ edits: [Delivery.Edit], shufflesKeys: Bool = false) -> CasePlan {
         var contract = contract
         contract.search = nil
@@ -82,7 +87,8 @@ extension CasePlan {
 }
 
 extension Step {
-    /// An event with these edits; anything else as it is, and so is what repeats an event.
+    /// Returns the step with these edits applied, when it delivers an event; other steps and
+    /// repetitions of an event stay unchanged.
     fileprivate func edited(_ edits: [Delivery.Edit], shufflesKeys: Bool) -> Step {
         guard case .deliver(var delivery) = self else { return self }
         if case .repeats = delivery.subject { return self }
@@ -93,9 +99,7 @@ extension Step {
 }
 
 extension Delivery.Edit {
-    /// Whether it changes what tells one subscription from another: two stores may use one
-    /// transaction id.
-    ///
-    /// Source: the fact sheets of both senders, identity of a subscription.
+    /// Whether the edit changes the identity of a subscription: two stores may use the same
+    /// transaction ID.
     fileprivate var namesSubscription: Bool { pointer.tokens.last == "store" }
 }

@@ -1,4 +1,5 @@
-/// SplitMix64: the same seed gives the same numbers on every machine.
+/// A generator of pseudorandom numbers (SplitMix64) that produces the same numbers for the same
+/// seed on every machine.
 package struct SeededGenerator: RandomNumberGenerator, Hashable, Codable, Sendable {
     private var state: UInt64
 
@@ -6,7 +7,7 @@ package struct SeededGenerator: RandomNumberGenerator, Hashable, Codable, Sendab
         state = seed
     }
 
-    /// A stream of its own for a text, so that neighbours do not share numbers.
+    /// Creates a generator for a seed and a string; different strings give unrelated numbers.
     package init(seed: UInt64, text: String) {
         state = text.utf8.reduce(seed ^ 0xcbf2_9ce4_8422_2325) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3

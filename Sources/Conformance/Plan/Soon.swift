@@ -1,12 +1,17 @@
-/// Ends that come while a case goes on: what is right before them and wrong after them is seen only by
-/// somebody who waits.
+/// Support for subscription periods that end while a case runs, which contracts write as `soon`.
+///
+/// Only a case that waits for the end of a period can detect a backend that is correct before the
+/// end and wrong after it.
 extension RunPlan {
-    /// How long after its beginning a run's `soon` is, at first.
+    /// The default time from the start of a run to the end of a period that the contract calls
+    /// `soon`.
     package static let soonest: Duration = .seconds(3)
-    /// The longest that it may be.
+    /// The maximum time from the start of a run to the end of a period that the contract calls
+    /// `soon`.
     package static let latestSoon: Duration = .seconds(60)
 
-    /// Whether an end in it is `soon`.
+    /// Whether a subscription period or a grace period in the plan ends `soon`, that is, while the
+    /// run lasts.
     package var hasSoon: Bool {
         deliveries.contains { delivery in
             guard case .event(let spec) = delivery.subject else { return false }
@@ -14,10 +19,11 @@ extension RunPlan {
         }
     }
 
-    /// The plan with every `soon` as a moment.
+    /// Returns the plan in which every `soon` is replaced by a time.
     ///
-    /// - Parameter start: When the run begins, relative to the moment that its dates count from.
-    /// - Returns: The plan that can be carried out now.
+    /// - Parameter start: The start of the run, relative to the time from which its dates are
+    ///   counted.
+    /// - Returns: The plan with fixed times, which can be run now.
     package func timed(from start: Duration) -> RunPlan {
         guard hasSoon else { return self }
         let end = start + (soon ?? Self.soonest)

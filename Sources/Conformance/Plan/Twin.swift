@@ -1,6 +1,10 @@
-/// The run that a case is compared with: the same steps in the form that its relation names.
+/// The baseline run of a case, with which the judged run is compared: the same steps without
+/// faults, as the contract's `like` requires.
 package enum Twin {
-    /// What the twin does; it never fails, loses, repeats or waits where the relation is about that.
+    /// Returns the steps of the baseline run of a contract.
+    ///
+    /// Faults, restarts and waits are removed. The relation (the contract's `like`) decides what
+    /// else is changed, such as repetitions or the order.
     package static func steps(
         of contract: Contract,
         _ relation: Expectation.Relation
@@ -17,8 +21,8 @@ package enum Twin {
         }
     }
 
-    /// How many of those steps are only what the others start from; nil where their order mixes
-    /// both.
+    /// Returns the number of steps at the beginning of the baseline run that only prepare the case;
+    /// nil when they are mixed with the other steps.
     static func givenCount(of contract: Contract, _ relation: Expectation.Relation) -> Int? {
         let given = calm(contract.given)
         return switch relation {
@@ -45,11 +49,10 @@ package enum Twin {
         return .deliver(delivery)
     }
 
-    /// Who exists comes first, then everything else in the order in which it happened.
+    /// Returns the steps in order: the registrations first, then all other steps by their time.
     ///
-    /// An event carries its time. What carries none, such as a call, is made when all has come that
-    /// stands before it: it stays behind the latest of those events, and before all others when it
-    /// stands before any.
+    /// An event has a time. A step without a time, such as a call, follows the latest of the events
+    /// that the contract lists before the step. It comes first when no event is listed before it.
     private static func inOrder(_ steps: [Step]) -> [Step] {
         let registrations = steps.filter(\.traits.makesSomebody)
         var latest: Duration?
@@ -70,8 +73,8 @@ package enum Twin {
         return registrations + sorted.map(\.element.step)
     }
 
-    /// When an event happened; nil for what happens where it stands, and for events whose time the
-    /// contract does not know.
+    /// Returns the time of the event that a step delivers; nil for other steps and for events
+    /// without a time in the contract.
     private static func time(_ step: Step) -> Duration? {
         guard case .deliver(let delivery) = step else { return nil }
         return switch delivery.subject {
@@ -80,12 +83,12 @@ package enum Twin {
         }
     }
 
-    /// The steps without failures, losses, restarts and waits.
+    /// Returns the steps with all faults, restarts and waits removed.
     private static func calm(_ steps: [Step]) -> [Step] {
         steps.compactMap(\.traits.calm)
     }
 
-    /// Each event once: no repeats, no copies.
+    /// Returns the steps with every event delivered exactly once, without repetitions and copies.
     private static func once(_ steps: [Step]) -> [Step] {
         steps.compactMap { step in
             guard case .deliver(var delivery) = step else { return step }

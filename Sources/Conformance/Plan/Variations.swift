@@ -1,12 +1,13 @@
-/// Makes up edits of an event that a tolerant receiver does not notice, and makes them smaller.
+/// Generates random edits of an event that a tolerant receiver ignores, such as unknown fields, and
+/// shrinks sets of edits that fail.
 ///
 /// Source: RevenueCat fact sheet, sections 1.5, 2 and 7 (traps 21, 22, 32, 39); Purchasely fact
 /// sheet, section 5.
 package struct VariationGenerator: Sendable {
     private let variation: Variation
-    /// The body as the factory made it.
+    /// The body of the event's webhook before any edit.
     private let body: JSONValue
-    /// Where the event stands in it.
+    /// The JSON path of the event in the webhook's body.
     private let root: JSONPointer
     private var random: SeededGenerator
 
@@ -17,7 +18,7 @@ package struct VariationGenerator: Sendable {
         root = body["event"] == nil ? JSONPointer() : JSONPointer(tokens: ["event"])
     }
 
-    /// One variation of the event.
+    /// Returns the edits for the next variation of the event, and whether its keys are reordered.
     package mutating func next() -> (edits: [Delivery.Edit], shufflesKeys: Bool) {
         switch variation {
         case .unknownTypes: ([edit(typeKey, .string(unknownType()))], false)
@@ -31,7 +32,7 @@ package struct VariationGenerator: Sendable {
         }
     }
 
-    // MARK: Places
+    // MARK: Paths
 
     private var isFlat: Bool { root.tokens.isEmpty }
     private var typeKey: String { isFlat ? "event_name" : "type" }
@@ -40,7 +41,8 @@ package struct VariationGenerator: Sendable {
             ? ["store", "offer_type", "device_type", "customer_currency", "store_country"]
             : ["store", "period_type", "country_code", "currency"]
     }
-    /// Keys that were seen with null, or that no receiver needs.
+    /// The keys of event members that providers were seen to send as null, or that receivers do not
+    /// need.
     private var nullableKeys: [String] {
         isFlat
             ? ["store_country", "device_type", "customer_currency", "plan_price_in_eur"]
@@ -177,7 +179,7 @@ package struct VariationGenerator: Sendable {
             }
             return [edit("future_object", .object(JSONObject(members: members)))]
         default:
-            // Common parsers refuse what is nested deeper than 64, the body's own levels included.
+            // Common JSON parsers reject a body with more than 64 levels of nesting in total.
             let depth = [5, 15, 30].randomElement(using: &random) ?? 5
             return [
                 edit(
@@ -190,7 +192,7 @@ package struct VariationGenerator: Sendable {
 
     // MARK: Shrinking
 
-    /// Smaller sets of edits to try in place of this one, the smallest first.
+    /// Returns smaller sets of edits to try in place of a set that failed, smallest first.
     package static func smaller(_ edits: [Delivery.Edit]) -> [[Delivery.Edit]] {
         var candidates: [[Delivery.Edit]] = []
         if edits.count > 1 {
@@ -216,8 +218,8 @@ package struct VariationGenerator: Sendable {
         case nil, .null, .bool: []
         case .number(let number): number.int64 == 0 ? [] : [0]
         case .string(let text):
-            // Nothing at all is another thing than something unknown.
-            // A template has no smaller one.
+            // An empty string may be treated differently than an unknown value, so it is not tried.
+            // A template has no smaller form.
             Template(text).plainText.map { plain in
                 plain.count < 2
                     ? []

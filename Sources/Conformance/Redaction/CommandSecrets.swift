@@ -1,31 +1,35 @@
-/// The secrets that a command line gives to a program, and where each is.
+/// A search for the secrets that a command line passes to a program, with their positions.
 ///
-/// `NAME=value`, `--name=value` and `--name value` give one where the name is that of a secret.
-/// `https://user:password@host` gives one in any word. A word that is a command line itself, such as
-/// that of `sh -c '…'`, is read in the same way.
+/// The value in `NAME=value`, `--name=value` or `--name value` is a secret when the name is that of
+/// a secret. The password of a URL such as `https://user:password@host` is a secret in any word. A
+/// word that is a command line itself, as in `sh -c '…'`, is searched in the same way.
 struct CommandSecrets {
     struct Found {
         let name: String
         let kind: String
         let value: String
-        /// The bytes of the command line that hold the value.
+        /// The range of the secret's value in the bytes of the command line.
         let range: Range<Int>
     }
 
-    /// A word without its quotation marks, and its bytes in the command line with them.
+    /// A word of the command line without its quotation marks, with the position of each of its
+    /// bytes.
     private struct Word {
         var text: [UInt8] = []
-        /// The byte of the command line that each byte of the text was written as.
+        /// The position in the command line of each byte of `text`.
         var places: [Int] = []
         var end = 0
     }
 
-    /// Command lines in command lines are read to this depth.
+    /// The depth to which command lines inside command lines are searched.
     private static let depthMax = 4
 
     private let kind: (String) -> String?
 
-    /// - Parameter kind: The kind of secret that a variable or option of that name holds.
+    /// Creates a search with a function that recognizes the names of secrets.
+    ///
+    /// - Parameter kind: Returns the kind of secret that a variable or option of a name contains;
+    ///   nil when the name is not that of a secret.
     init(kind: @escaping (String) -> String?) {
         self.kind = kind
     }
@@ -76,7 +80,7 @@ struct CommandSecrets {
         return [Found(name: name, kind: kind, value: value, range: first..<(last + 1))]
     }
 
-    /// The password of a URL in the word.
+    /// Returns the passwords of the URLs in a word of the command line, with their positions.
     private func users(_ word: Word) -> [Found] {
         guard let range = SecretDeclaration.passwordRange(in: word.text) else { return [] }
         let value = String(decoding: word.text[range], as: UTF8.self)
@@ -96,7 +100,7 @@ struct CommandSecrets {
         byte == 0x20 || (0x09...0x0d).contains(byte)
     }
 
-    /// The words as a POSIX shell splits them; what a shell expands stays as it is.
+    /// Splits a command line into words as a POSIX shell does; variables are not expanded.
     private static func words(_ bytes: [UInt8]) -> [Word] {
         let ends = Set(";&|()<>".utf8)
         var words: [Word] = []
@@ -142,7 +146,7 @@ struct CommandSecrets {
 }
 
 extension Redaction {
-    /// A command line without the secrets that it gives to a program.
+    /// Returns a command line in which all secrets are masked.
     package func command(_ text: String) -> String {
         let found = CommandSecrets(kind: kind(ofVariable:)).all(in: text)
             .sorted { $0.range.lowerBound < $1.range.lowerBound }
@@ -157,7 +161,7 @@ extension Redaction {
         return self.text(String(decoding: output + bytes[copied...], as: UTF8.self))
     }
 
-    /// The words of a command without the secrets in them.
+    /// Returns the words of a command in which all secrets are masked.
     package func command(_ words: [String]) -> [String] {
         var clean: [String] = []
         var option: String?
@@ -170,7 +174,8 @@ extension Redaction {
         return clean
     }
 
-    /// The kind of credential that an environment variable or an option of that name holds.
+    /// Returns the kind of credential that an environment variable or option of that name contains;
+    /// nil when it contains none.
     func kind(ofVariable name: String) -> String? {
         let found =
             kind(name, .leaves) ?? (SecretNames.isVariableOfKey(name) ? "key" : nil)

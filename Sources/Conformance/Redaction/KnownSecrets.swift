@@ -1,6 +1,7 @@
-/// Values that are secret wherever they stand, and what stands in for each.
+/// A set of known secret values that are masked in any position, each with the mark that replaces
+/// it.
 ///
-/// They are found in one pass over the bytes, however many there are.
+/// One pass over the bytes of a message finds all known values, regardless of their number.
 package struct KnownSecrets: Sendable {
     private struct Entry: Sendable {
         let bytes: [UInt8]
@@ -8,31 +9,38 @@ package struct KnownSecrets: Sendable {
         let isKept: Bool
     }
 
-    /// Shorter values would be found inside words, in bytes.
+    /// The minimum length in bytes of a known value; shorter values would also occur inside
+    /// ordinary words.
     package static let lengthMin = 4
 
-    /// The values by their first four bytes.
+    /// The known values, keyed by their first four bytes.
     private var entries: [UInt32: [Entry]] = [:]
-    /// First bytes of those that may be forgotten, the oldest first.
+    /// The first four bytes of each known value that may be dropped, oldest value first.
     private var order: [UInt32] = []
-    /// Which pairs of bytes a value begins with, so that almost every place is passed quickly;
-    /// empty as long as there is no value.
+    /// A table that contains, for each pair of bytes, whether a known value begins with it; empty
+    /// until the first value is added.
+    ///
+    /// With this table, the search skips almost every position of a message quickly.
     private var beginnings: [Bool] = []
     private let countMax: Int
 
-    /// - Parameter countMax: Of the values that need not be kept, the oldest is forgotten when there
-    ///   are more.
+    /// Creates an empty set of known secret values.
+    ///
+    /// - Parameter countMax: The maximum number of values that are added without `isKept`; when
+    ///   there are more, the oldest of these values is dropped.
     package init(countMax: Int = 256) {
         self.countMax = countMax
     }
 
-    /// Each declared value, with its mark and those of its parts that are secret by themselves.
+    /// Creates a set of all declared secret values, and of the credential inside values such as
+    /// `Bearer …`.
     package init(_ declared: [String: Secret], mark: (String) -> String) {
         self.init(countMax: .max)
         for (name, secret) in declared.sorted(by: { $0.key < $1.key }) {
             let value = secret.exposed
             let words = value.split(separator: " ").map(String.init)
-            // `Bearer value`: an answer may show the value alone.
+            // A response may contain the credential of a value such as `Bearer abc` without the
+            // word `Bearer`.
             for text in [value] + (words.count == 2 ? [words[1]] : []) {
                 add(text, mark(name), isKept: true)
             }
@@ -41,8 +49,9 @@ package struct KnownSecrets: Sendable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// From now on, the text is looked for: as it is, as it stands in JSON, and as it stands in a
-    /// query.
+    /// Adds a secret value to the set.
+    ///
+    /// It is searched for as it is, in its JSON spelling, and percent-encoded.
     package mutating func add(_ text: String, _ mark: String, isKept: Bool) {
         var spellings = [Array(text.utf8)]
         let quoted = Array(JSONValue.string(text).bytes.dropFirst().dropLast())
@@ -71,7 +80,7 @@ package struct KnownSecrets: Sendable {
         bytes[start..<(start + 4)].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// The bytes with every known value replaced.
+    /// Returns the bytes with every known secret value replaced by its mark.
     package func replaced(in bytes: [UInt8]) -> [UInt8] {
         if isEmpty { return bytes }
         var output: [UInt8] = []
@@ -99,10 +108,11 @@ package struct KnownSecrets: Sendable {
             ? text : String(decoding: clean, as: UTF8.self)
     }
 
-    /// Whether one of them stands in the bytes.
+    /// Whether a known secret value occurs in the bytes.
     package func occur(in bytes: [UInt8]) -> Bool { mark(in: bytes) != nil }
 
-    /// What stands in for the first of them in the bytes.
+    /// Returns the mark of the first known secret value that occurs in the bytes; nil when none
+    /// occurs.
     func mark(in bytes: [UInt8]) -> String? {
         var index = 0
         while let next = next(in: bytes, from: index) {
@@ -114,7 +124,8 @@ package struct KnownSecrets: Sendable {
         return nil
     }
 
-    /// The next place where one may begin.
+    /// Returns the next position in the bytes at which a known value may begin; nil when there is
+    /// none.
     private func next(in bytes: [UInt8], from start: Int) -> Int? {
         guard !isEmpty, start + Self.lengthMin <= bytes.count else { return nil }
         return beginnings.withUnsafeBufferPointer { beginnings in
@@ -129,7 +140,8 @@ package struct KnownSecrets: Sendable {
         }
     }
 
-    /// The longest known value that begins at that place.
+    /// Returns the longest known value that begins at that position in the bytes; nil when none
+    /// does.
     private func entry(in bytes: [UInt8], at start: Int) -> Entry? {
         guard let found = entries[Self.word(bytes, at: start)] else { return nil }
         return found.filter { bytes[start...].starts(with: $0.bytes) }

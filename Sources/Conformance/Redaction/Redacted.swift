@@ -1,6 +1,8 @@
-/// A value without its secrets: the only form in which a renderer takes it.
+/// A value from which all secrets were removed.
 ///
-/// Only the redactor makes one, so a renderer cannot be given a value that was not redacted.
+/// Reports can be generated only from such values.
+///
+/// Only `redacted(_:)` can create one, so no report can contain a value that was not redacted.
 @dynamicMemberLookup
 package struct Redacted<Value: Redactable>: Sendable {
     package let value: Value
@@ -17,16 +19,17 @@ package struct Redacted<Value: Redactable>: Sendable {
 extension Redacted: Equatable where Value: Equatable {}
 extension Redacted: Hashable where Value: Hashable {}
 
-/// A value that can be redacted.
+/// A value from which a `Redaction` can remove the secrets.
 package protocol Redactable: Sendable {
-    /// Returns the value without the secrets that a redaction knows or finds in it.
+    /// Returns the value without the secrets that the redaction knows or finds in it.
     func redacted(by redaction: Redaction) -> Self
 }
 
 extension Redactable {
-    /// Returns the value as people may see it.
+    /// Returns the value for display in reports, with its secrets masked.
     ///
-    /// - Parameter declared: Secrets beyond the tables of names.
+    /// - Parameter declared: The secrets that a profile declares in addition to the built-in tables
+    ///   of names.
     /// - Returns: The value with a mark in place of each secret.
     package func redacted(_ declared: SecretDeclaration) -> Redacted<Self> {
         Redacted(redacted(by: .forPeople(declared)))
@@ -38,12 +41,13 @@ extension String: Redactable {
 }
 
 extension RunReport {
-    /// Returns the report without the secrets that it declares itself.
+    /// Returns the report without its secrets, including those that are declared in the report
+    /// itself.
     package func redacted() -> Redacted<RunReport> { redacted(declared) }
 }
 
 extension Redacted where Value == RunReport {
-    /// The cases of a redacted report are redacted.
+    /// The results of the cases, which were redacted together with the report.
     package var cases: [Redacted<CaseResult>] { value.cases.map(Redacted<CaseResult>.init) }
 
     package func count(_ verdict: Verdict) -> Int { value.count(verdict) }

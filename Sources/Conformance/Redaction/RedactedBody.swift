@@ -1,21 +1,23 @@
-/// A body without secrets, as what it is.
+/// The body of a message without its secrets, in the format that was detected in the body.
 package enum RedactedBody {
     case unchangedJSON(JSONValue)
     case json(JSONValue)
     case text(String)
-    /// No text, and nothing secret that could be seen in it.
+    /// The body is binary data in which no secret was found, so that its bytes stay unchanged.
     case bytes
-    /// It could not be looked into, and secrets could stand in it: the mark that stands for it all.
+    /// The body could not be parsed and may contain secrets; the string is the mark that replaces
+    /// the whole body.
     case hidden(String)
 }
 
 extension Redaction {
-    /// A body as what it is, without secrets.
+    /// Removes the secrets from the body of a message according to its format.
     ///
     /// - Parameters:
-    ///   - bytes: Any bytes at all, in no encoding.
-    ///   - contentType: What the message says about them; they may be something else.
-    /// - Returns: What may be shown.
+    ///   - bytes: The bytes of the body, in any format and encoding.
+    ///   - contentType: The content type that the message declares; the body may have another
+    ///     format.
+    /// - Returns: The body without its secrets.
     package func redacted(_ bytes: [UInt8], contentType: String?) -> RedactedBody {
         if let value = Self.parsed(bytes) { return jsonBody(value) }
         let media = contentType?.lowercased() ?? ""
@@ -42,8 +44,8 @@ extension Redaction {
         return .text(self.text(text))
     }
 
-    /// A text of sixteen bits a letter, by its first mark or by what the message says; nil where it
-    /// is none.
+    /// Decodes a body in UTF-16, which is detected by the byte order mark or the content type;
+    /// returns nil for other bodies.
     private static func wide(_ bytes: [UInt8], _ media: String) -> String? {
         let isMarked = bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff])
         guard isMarked || media.contains("utf-16") || media.contains("utf16") else { return nil }
@@ -55,7 +57,7 @@ extension Redaction {
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// A body's bytes without secrets.
+    /// Returns the bytes of a message's body with its secrets masked.
     package func body(_ bytes: [UInt8], contentType: String?) -> [UInt8] {
         switch redacted(bytes, contentType: contentType) {
         case .unchangedJSON, .bytes: bytes
@@ -65,15 +67,15 @@ extension Redaction {
         }
     }
 
-    /// Whether it was meant to be JSON, by what the message says or, where it says nothing, by how
-    /// the body begins.
+    /// Whether the body should be JSON according to its content type or, without a content type, to
+    /// its first byte.
     private func claimsJSON(_ bytes: [UInt8], _ media: String) -> Bool {
         if media.contains("json") { return true }
         guard media.isEmpty, let first = bytes.first(where: { $0 > 0x20 }) else { return false }
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 
-    /// One JSON text a line; nil when any line is none.
+    /// Redacts a body with one JSON object per line; returns nil when a line is not a JSON object.
     private func jsonLines(_ text: String) -> String? {
         let lines = text.parts(between: "\n")
         guard lines.count > 1 else { return nil }
@@ -92,7 +94,8 @@ extension Redaction {
         return clean.joined(separator: "\n")
     }
 
-    /// Server-sent events: what follows `data:` is a text of its own.
+    /// Redacts a stream of server-sent events; the value after each `data:` is redacted as a
+    /// separate string.
     private func events(_ text: String) -> String {
         text.parts(between: "\n").map { line in
             guard let (name, value) = line.cut(at: ":"), !name.isEmpty else {
@@ -103,9 +106,9 @@ extension Redaction {
         }.joined(separator: "\n")
     }
 
-    /// Comma-separated values whose first line names the columns: those of secrets are masked.
+    /// Redacts comma-separated values by masking the columns whose header is the name of a secret.
     ///
-    /// - Returns: Nil where no column is one.
+    /// - Returns: The redacted table; nil when no column contains secrets.
     private func table(_ text: String) -> String? {
         let lines = text.parts(between: "\n")
         let signs: [UInt8] = [0x2c, 0x3b, 0x09]
@@ -116,7 +119,8 @@ extension Redaction {
         guard kinds.contains(where: { $0 != nil }) else { return nil }
         let rows = lines.dropFirst().map { line in
             let cells = Self.cells(line, separator)
-            // A line that does not fit could hold anything anywhere.
+            // A line with another number of cells than the header could contain a secret in any of
+            // its cells.
             if cells.count != kinds.count, !line.allSatisfy(\.isWhitespace) {
                 return masked("body", line)
             }
@@ -144,7 +148,8 @@ extension Redaction {
         return cells + [String(line[start...])]
     }
 
-    /// The parts of a form with files: what stands below a secret's name is masked as a whole.
+    /// Redacts a multipart form; the content of a part with the name of a secret is masked as a
+    /// whole.
     private func parts(_ text: String) -> String {
         let normal = text.replacingLineEnds
         guard let boundary = normal.split(separator: "\n").first, boundary.hasPrefix("--") else {
@@ -178,7 +183,7 @@ extension String {
         return String(rest)
     }
 
-    /// `\r\n` as `\n`.
+    /// The string with `\r\n` replaced by `\n`.
     fileprivate var replacingLineEnds: String {
         String(decoding: utf8.filter { $0 != 13 }, as: UTF8.self)
     }

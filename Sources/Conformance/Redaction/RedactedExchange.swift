@@ -1,5 +1,5 @@
 extension Redaction {
-    /// The whole exchange without secrets, whatever became of it.
+    /// Returns an exchange with all secrets in its request and its outcome masked.
     package func exchange(_ exchange: Exchange) -> Exchange {
         var copy = exchange
         copy.purpose = purpose(exchange.purpose)
@@ -42,7 +42,9 @@ extension Redaction {
         return effect
     }
 
-    /// What was packed cannot be looked into, so none of it is shown.
+    /// Redacts the body of a message.
+    ///
+    /// A compressed body cannot be searched, so it is masked as a whole.
     private func body(_ bytes: [UInt8], _ fields: [HTTPMessage.Field]) -> [UInt8] {
         let encoding = fields.value(of: "content-encoding")?.lowercased() ?? "identity"
         if encoding != "identity", String(validating: bytes, as: UTF8.self) == nil {
@@ -61,11 +63,11 @@ extension Redaction {
 }
 
 extension HTTPMessage.Response {
-    /// The body on one line, without secrets, cut to what a report can show.
+    /// The response body on one line for reports, without secrets and cut to 200 characters.
     package var bodyLine: String {
         let clean = Redaction.forPeople().body(body, contentType: self[field: "content-type"])
         guard let text = String(validating: clean, as: UTF8.self) else {
-            return "\(body.count) bytes that are no text"
+            return "\(body.count) bytes that are not text"
         }
         let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
         return line.count <= 200 ? line : line.prefix(199) + "…"

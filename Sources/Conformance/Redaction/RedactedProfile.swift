@@ -1,7 +1,7 @@
 extension Profile: Redactable {
-    /// Returns the profile as a saved run may hold it.
+    /// Returns the profile without secrets, for a saved run.
     ///
-    /// Templates stay, so that a saved run is judged with the same requests.
+    /// Templates such as `{{user}}` are kept, so that a saved run is judged with the same requests.
     package func redacted(by redaction: Redaction) -> Profile {
         var copy = self
         copy.target = target.map(redaction.target)
@@ -58,7 +58,7 @@ extension Profile.UserCreation {
 }
 
 extension JSONValue {
-    /// The value with its secrets masked and its templates as they are.
+    /// Returns the value with its secrets masked and its templates unchanged.
     fileprivate func redactedAroundTemplates(by redaction: Redaction) -> JSONValue {
         switch self {
         case .object(let object):

@@ -45,7 +45,10 @@ extension Finding {
 }
 
 extension SourceLocation {
-    /// A line of the contract is the reader's own text: names in it say nothing.
+    /// Returns the source location with the secrets in its line of the contract masked.
+    ///
+    /// An author wrote this line, so a name such as `password` in it does not make the value after
+    /// it a secret.
     func redacted(by redaction: Redaction) -> SourceLocation {
         let clean = redaction.words(text)
         guard clean != text else { return self }

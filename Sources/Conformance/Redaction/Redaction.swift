@@ -1,18 +1,22 @@
-/// Takes the secrets out of messages: the one redactor, in front of everything that leaves.
+/// The rules by which secrets are removed from messages before they leave the process; all output
+/// is redacted.
 ///
-/// What counts as a secret: headers, members and parameters by their names (`SecretNames`, and what
-/// is declared), words by their looks (`SecretLooks`), and declared values wherever they stand. What
-/// cannot be looked into, such as JSON that does not parse, is left out as a whole. The same secret
-/// gives the same mark, so that what was equal stays equal; redacting twice changes nothing.
+/// Three kinds of values are secrets. The first are the values of headers, members and parameters
+/// with certain names (`SecretNames` and declared names). The second are words with the format of a
+/// secret (`SecretLooks`). The third are declared values, in any position. Content that cannot be
+/// parsed, such as invalid JSON, is masked as a whole. Equal secrets get equal marks, and redacting
+/// twice changes nothing.
 ///
-/// It is made where it is used: the mask may keep books about what it has seen.
+/// A redaction is created for each use, because the function that makes marks may keep state about
+/// earlier values.
 package struct Redaction {
-    /// What stands in for a secret of that kind.
+    /// A function that returns the mark which replaces a secret value of a kind.
     package typealias Mask = (_ kind: String, _ value: String) -> String
-    /// The kind of secret that a name promises; nil for any other name.
+    /// A function that returns the kind of secret that a name indicates in a position of a message;
+    /// nil for any other name.
     package typealias Lookup = (_ name: String, SecretNames.Place) -> String?
 
-    /// Deeper values are left out as a whole.
+    /// The maximum nesting depth of JSON that is parsed; deeper JSON is masked as a whole.
     private static let depthMax = 128
 
     let known: KnownSecrets
@@ -20,11 +24,13 @@ package struct Redaction {
     let kind: Lookup
     private let isHarmless: (String) -> Bool
 
+    /// Creates a redaction with its sources of secrets and its marks.
+    ///
     /// - Parameters:
-    ///   - known: Values that are looked for everywhere.
-    ///   - kind: Which names hold secrets.
-    ///   - isHarmless: Whether a value is a made-up one that anybody may see.
-    ///   - mask: What stands in for a secret.
+    ///   - known: Secret values that are masked in any position.
+    ///   - kind: Returns the kind of secret that a name indicates; nil for any other name.
+    ///   - isHarmless: Returns whether a value is not a secret, because Assay generated it.
+    ///   - mask: Returns the mark that replaces a secret value.
     package init(
         known: KnownSecrets = KnownSecrets(),
         kind: @escaping Lookup = Redaction.lookup([]),
@@ -37,8 +43,10 @@ package struct Redaction {
         self.mask = mask
     }
 
-    /// For whatever people read: a mark says the kind, and sixteen bits by which equal secrets can
-    /// be told to be equal.
+    /// Returns the redaction for reports and other output for readers.
+    ///
+    /// Each mark contains the kind of the secret and a 16-bit fingerprint of its value, so that
+    /// equal secrets can be recognized.
     package static func forPeople(_ declared: SecretDeclaration = SecretDeclaration()) -> Redaction
     {
         let mask: Mask = { kind, value in "‹\(kind) \(Secret(value).fingerprint)›" }
@@ -49,7 +57,7 @@ package struct Redaction {
         )
     }
 
-    /// The tables, and further names.
+    /// Returns a lookup of names in the built-in tables and in a list of further names.
     package static func lookup(_ names: [String]) -> Lookup {
         let declared = Set(names.map(SecretNames.normal))
         return { name, place in
@@ -61,7 +69,8 @@ package struct Redaction {
 
     // MARK: Values and texts
 
-    /// What stands in for one secret; a mark stays as it is.
+    /// Returns the mark that replaces one secret value; a value that is already a mark is returned
+    /// unchanged.
     func masked(_ kind: String, _ value: String) -> String {
         if value.isEmpty || SecretMark.isMark(value) || Self.trifles.contains(value)
             || isHarmless(value)
@@ -69,42 +78,49 @@ package struct Redaction {
             return value
         }
         guard !known.isEmpty else { return mask(kind, value) }
-        // An answer that shows a declared secret is recognised by its mark.
+        // A declared secret inside the value keeps its own mark, by which `SecretRule` recognizes
+        // it in a response.
         let clean = known.replaced(in: value)
         if clean == value { return mask(kind, value) }
         if SecretMark.isMark(clean) { return clean }
         return (known.mark(in: Array(value.utf8)) ?? "") + mask(kind, value)
     }
 
-    /// What stands under a secret's name and is none.
+    /// Values, such as `true`, that often follow the name of a secret but are not secrets.
     private static let trifles: Set<String> = [
         "true", "false", "null", "nil", "none", "undefined",
     ]
 
     func kind(ofMember name: String) -> String? { kind(name, .members) }
 
-    /// What `name: value` in a text holds: a member, or a header as logs print them.
+    /// Returns the kind of secret that a name indicates in `name: value` within text, which may be
+    /// a JSON member or a logged header.
     func kind(inText name: String) -> String? { kind(name, .members) ?? kind(name, .headers) }
 
-    /// What `name=value` in a text holds.
+    /// Returns the kind of secret that a name indicates in `name=value` within text; nil for any
+    /// other name.
     func kind(ofAssigned name: String) -> String? { kind(name, .leaves) }
 
-    /// What a parameter holds; a name that says something else elsewhere needs a value that looks
-    /// like a credential.
+    /// Returns the kind of secret in a query or form parameter of that name; nil when its value is
+    /// not a secret.
+    ///
+    /// For a name that indicates a secret only in parameters, such as `code`, the value must also
+    /// look like a credential.
     func kind(ofParameter name: String, _ value: String) -> String? {
         guard let found = kind(name, .parameters) else { return nil }
-        // Google's clients send their API key as plain `key`.
+        // Google's clients send their API key as a parameter named `key`.
         let isPlain =
             found == "key" || kind(name, .leaves) != nil || SecretLooks.isCredible(value)
         return isPlain ? found : nil
     }
 
-    /// Running text: declared values, words by their looks, and `name=value` by its name.
+    /// Redacts free text: declared values, words with the format of a secret, and the value in
+    /// `name=value` when the name is that of a secret.
     package func text(_ text: String) -> String {
         guard text.utf8.contains(0x0a), Self.hasJSONLine(text) else {
             return scanned(text, findsPairs: true)
         }
-        // A message as logs and reports print it: its lines of JSON are read as that.
+        // In a printed HTTP message, as logs and reports contain it, lines of JSON are parsed.
         var isChanged = false
         let lines = text.parts(between: "\n").map { line in
             guard Self.isJSONLine(line.utf8), let value = Self.parsed(Array(line.utf8)) else {
@@ -125,7 +141,8 @@ package struct Redaction {
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 
-    /// Text that is a person's own, such as a line of a contract: names say nothing in it.
+    /// Redacts text that a contract's author wrote, in which a name such as `password` does not
+    /// make the value after it a secret.
     package func words(_ text: String) -> String { scanned(text, findsPairs: false) }
 
     private func scanned(_ text: String, findsPairs: Bool) -> String {
@@ -136,13 +153,14 @@ package struct Redaction {
 
     // MARK: Targets and forms
 
-    /// Path and query; parameters are secret by their names.
+    /// Redacts the path and query of a request; a parameter with the name of a secret is masked.
     package func target(_ target: String) -> String {
         guard let (path, query) = target.cut(at: "?") else { return text(target) }
         return text(path) + "?" + parameters(query)
     }
 
-    /// `a=1&token=secret`, as queries and forms write it; any text at all is taken.
+    /// Redacts a string in the format of queries and forms, such as `a=1&token=secret`; any string
+    /// is accepted.
     package func parameters(_ text: String) -> String {
         text.parts(between: "&").map { pair in
             guard let (written, value) = pair.cut(at: "=") else { return self.text(pair) }
@@ -154,8 +172,9 @@ package struct Redaction {
         }.joined(separator: "&")
     }
 
-    /// A percent-encoded text: looked at as what it stands for, and left alone where that holds no
-    /// secret.
+    /// Redacts a percent-encoded string by decoding it first.
+    ///
+    /// A string whose decoded form contains no secret is returned unchanged.
     func encoded(_ text: String, plusIsBlank: Bool) -> String {
         let plain = FormText.decoded(text, plusIsBlank: plusIsBlank)
         let clean = string(plain)
@@ -163,7 +182,7 @@ package struct Redaction {
         return SecretMark.isMark(clean) ? clean : Self.encodedAroundMarks(clean)
     }
 
-    /// Marks stay readable in what is encoded again.
+    /// Percent-encodes a string except for the marks of secrets in it, which stay readable.
     private static func encodedAroundMarks(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var output = ""
@@ -198,7 +217,8 @@ package struct Redaction {
         if SecretMark.isMark(field.value) { return field.value }
         switch kind {
         case "authorization":
-            // The scheme says how it was meant; the rest is the secret.
+            // The authorization scheme, such as `Bearer`, is kept, and the credential after it is
+            // masked.
             let words = field.value.split(separator: " ", maxSplits: 1).map(String.init)
             guard words.count == 2 else { return masked(kind, field.value) }
             return words[0] + " " + masked(kind, words[1])
@@ -209,8 +229,10 @@ package struct Redaction {
         }
     }
 
-    /// Whether a name is that of a digest, which names a content and is chance all the same, or of a
-    /// version, which looks like an address.
+    /// Whether a header or member of that name contains a digest or a version.
+    ///
+    /// A digest looks random but only identifies content, and a version such as `1.2.3.4` looks
+    /// like an IP address.
     private static func isDigest(_ name: String) -> Bool {
         let normal = SecretNames.normal(name)
         return digests.contains { normal.hasSuffix($0) }
@@ -226,7 +248,9 @@ package struct Redaction {
         "partitioned",
     ]
 
-    /// `sid=secret; Path=/`: every value but those of an answer's attributes.
+    /// Redacts the value of a cookie header such as `sid=secret; Path=/`.
+    ///
+    /// All values are masked except those of attributes in a response, such as `Path`.
     private func cookies(_ text: String, hasAttributes: Bool) -> String {
         text.parts(between: ";").enumerated().map { index, part in
             let pair = part.cut(at: "=")
@@ -248,15 +272,18 @@ package struct Redaction {
         return json(value, Above(), &isChanged)
     }
 
-    /// What the names above a value say of it.
+    /// Information about a JSON value that follows from the names of the members that contain it.
     private struct Above {
-        /// The kind of secret that stands below a name.
+        /// The kind of secret that the name of a containing member indicates; nil when none does.
         var kind: String?
-        /// What stands here tells what is wrong with something.
+        /// Whether the value describes errors in other fields, as in `{"errors": {"password": "too
+        /// short"}}`.
         var isComplaint = false
-        /// It is the number of a purchase, an order or a person.
+        /// Whether the value is the number of a purchase, an order or a user, by the ending `id` of
+        /// its name.
         var isNumber = false
-        /// It names a content or a version, whatever it looks like.
+        /// Whether the value is a digest or a version, which is not masked although it may look
+        /// like a secret.
         var isDigest = false
     }
 
@@ -280,7 +307,8 @@ package struct Redaction {
             var below = above
             for element in elements {
                 redacted.append(json(element, below, &isChanged))
-                // `["Authorization", "…"]`, as lists of headers are written.
+                // In a JSON list of headers, each header may be an array such as `["Authorization",
+                // "…"]`.
                 if elements.count == 2, below.kind == nil, let name = element.string {
                     below.kind = kind(name, .headers)
                 }
@@ -311,7 +339,8 @@ package struct Redaction {
         let isText = if case .string = member.value { true } else { false }
         let key = member.key
         let isCredential = ["password", "key", "token", "secret"].contains(above.kind)
-        // RevenueCat's attributes hold their value one level down; of a credential everything counts.
+        // RevenueCat's attributes have their value in a member `value`. Everything inside a member
+        // that is a credential is secret.
         let inherited = isCredential || key == "value" ? above.kind : nil
         return Above(
             kind: kind(key, isText ? .leaves : .members) ?? inherited,
@@ -322,7 +351,8 @@ package struct Redaction {
         )
     }
 
-    /// A name, which is a secret itself where credentials are kept by their values.
+    /// Redacts the name of a JSON member, which may itself be a secret in an object whose keys are
+    /// credentials.
     private func key(_ key: String, _ above: Above) -> String {
         guard let kind = above.kind, ["key", "token"].contains(kind), key.utf8.count >= 16,
             SecretLooks.isMixed(key)
@@ -333,7 +363,10 @@ package struct Redaction {
     private static let valueNames: Set<String> = ["value", "val", "content", "Value"]
     private static let nameNames: Set<String> = ["name", "key", "field", "path", "header", "Name"]
 
-    /// What `{"name": "password", "value": …}` holds, and `{"path": "/password", "value": …}`.
+    /// Returns the kind of secret in the value of an object such as
+    /// `{"name": "password", "value": …}`.
+    ///
+    /// An object such as `{"path": "/password", "value": …}` is also recognized.
     private func kindOfValue(in object: JSONObject) -> String? {
         guard (2...8).contains(object.members.count),
             object.members.contains(where: { Self.valueNames.contains($0.key) })
@@ -345,7 +378,7 @@ package struct Redaction {
         return nil
     }
 
-    /// A text that may hold JSON itself.
+    /// Redacts a string, which may itself contain JSON.
     func string(_ text: String) -> String {
         if SecretLooks.isAddress(text) { return masked("address", text) }
         guard let first = text.utf8.first(where: { $0 > 0x20 }),
@@ -369,6 +402,7 @@ package struct Redaction {
 }
 
 extension JSONValue {
-    /// The value for people: what stands under a secret's name, or looks like one, is left out.
+    /// A copy of the value for display, in which every value with the name or the format of a
+    /// secret is masked.
     package var withoutSecrets: JSONValue { Redaction.forPeople().json(self) }
 }

@@ -1,7 +1,7 @@
-/// A value that must never reach a terminal, a file or a report.
+/// A value that must never appear in a terminal, a file or a report.
 ///
-/// It prints as a fingerprint, so two equal secrets can be told to be equal; the value itself is
-/// handed out only where it goes on the wire.
+/// Printing a secret shows a fingerprint, so that equal secrets can be recognized. Code reads the
+/// value itself only to send it over the network.
 package struct Secret: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
@@ -11,7 +11,7 @@ package struct Secret: Hashable, Sendable, CustomStringConvertible, CustomDebugS
         self.value = value
     }
 
-    /// The value, for the wire and for nothing else.
+    /// The secret value itself, which is used only for sending it over the network.
     package var exposed: String { value }
 
     package var isEmpty: Bool { value.isEmpty }
@@ -20,7 +20,8 @@ package struct Secret: Hashable, Sendable, CustomStringConvertible, CustomDebugS
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Sixteen bits of FNV-1a: enough to compare by eye, too little to find the value.
+    /// The fingerprint that is printed instead of the value: a 16-bit FNV-1a hash, from which the
+    /// value cannot be recovered.
     var fingerprint: String {
         let hash = value.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3

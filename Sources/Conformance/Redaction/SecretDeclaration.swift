@@ -1,12 +1,16 @@
-/// The secrets that a profile, a provider or a running fake knows beyond the tables.
+/// The secrets that a profile, a provider or a running fake declares in addition to the built-in
+/// tables.
 package struct SecretDeclaration: Hashable, Sendable {
-    /// Values that are secret wherever they stand, by the name under which a mark shows them.
+    /// The values that are secret in any position, keyed by the name that the mark of the value
+    /// shows.
     package var values: [String: Secret]
-    /// Names of headers, members and parameters that hold secrets, in any case.
+    /// The names of headers, members and parameters that contain secrets, without regard to case.
     package var names: [String]
-    /// The names of those values that were found by their names in the texts of a profile.
+    /// The keys of the values that are not declared, but were found in the profile's texts under
+    /// the name of a secret.
     ///
-    /// The backend may know them from elsewhere, so a response that shows one breaks no clause.
+    /// The backend may have such a value from another source, so a response that contains the value
+    /// violates no clause.
     package private(set) var namesFound: Set<String> = []
 
     package init(values: [String: Secret] = [:], names: [String] = []) {
@@ -14,14 +18,17 @@ package struct SecretDeclaration: Hashable, Sendable {
         self.names = names
     }
 
-    /// The secrets that a profile declares, and those that its commands, variables, bodies and URLs
-    /// give to the backend under the name of a secret.
+    /// Collects the secrets that a profile declares, and the secrets that it passes to the backend.
+    ///
+    /// A value counts as passed to the backend when a command, a variable, a body or a URL of the
+    /// profile contains it under the name of a secret.
     package init(_ profile: Profile) {
         self.init(names: profile.allSecretNames)
         for (name, secret) in profile.secrets { values[name.rawValue] = secret }
         for (name, secret) in profile.allCredentials.flatMap(\.headers)
         where !secret.exposed.contains("{{") {
-            // Two requests may send other values under one name, and both are secret.
+            // Two requests may send different values under the same name, and both values are
+            // secret.
             var key = name.lowercased()
             while let other = values[key], other != secret { key += "-" }
             values[key] = secret
@@ -33,7 +40,7 @@ package struct SecretDeclaration: Hashable, Sendable {
         for case let body? in profile.allEndpoints.map(\.body) { addBody(body, redaction) }
     }
 
-    /// Adds the values of another declaration.
+    /// Adds the values and names of another declaration.
     package mutating func merge(_ other: SecretDeclaration) {
         names += other.names.filter { !names.contains($0) }
         for (name, secret) in other.values.sorted(by: { $0.key < $1.key }) {
@@ -49,12 +56,13 @@ package struct SecretDeclaration: Hashable, Sendable {
 
     // MARK: Values in a profile
 
-    /// Whether a value that was found under the name of a secret is looked for everywhere.
+    /// Whether a value that was found under the name of a secret is also masked in all other
+    /// positions.
     ///
-    /// A short value or a plain word, such as `true`, `dev` or `localhost`, is in many texts that
-    /// have nothing to do with it. It is masked where its name is, and nowhere else. A value is
-    /// distinct with at least 6 bytes that hold letters and digits, with at least 8 that hold a
-    /// digit or a capital letter, or with at least 16.
+    /// A short value or a plain word, such as `true`, `dev` or `localhost`, occurs in many
+    /// unrelated places, so it is masked only under its name. A value is distinct when it has at
+    /// least 6 bytes with letters and digits. It is also distinct with at least 8 bytes and a digit
+    /// or a capital letter, or with at least 16 bytes.
     package static func isDistinct(_ value: String) -> Bool {
         let bytes = value.utf8
         let hasDigit = bytes.contains { (48...57).contains($0) }
@@ -64,7 +72,8 @@ package struct SecretDeclaration: Hashable, Sendable {
             || bytes.count >= 6 && hasDigit && hasLetter
     }
 
-    /// Whether a text is a value itself, and not a reference to one: `{{…}}`, `$NAME`, `${NAME}`.
+    /// Whether a string is a value itself and not a reference to a value: `{{…}}`, `$NAME`,
+    /// `${NAME}`.
     static func isLiteral(_ text: String) -> Bool {
         let isReference =
             text.hasPrefix("${") || text.hasPrefix("$(")
@@ -73,7 +82,8 @@ package struct SecretDeclaration: Hashable, Sendable {
         return !text.isEmpty && !text.contains("{{") && !isReference && !SecretMark.isMark(text)
     }
 
-    /// The bytes of the password in the first URL; nil where there is none.
+    /// Returns the range of the password in the first URL of the bytes; nil when no URL contains a
+    /// password.
     static func passwordRange(in bytes: [UInt8]) -> Range<Int>? {
         guard let scheme = bytes.place(of: Array("://".utf8)) else { return nil }
         let start = scheme + 3
@@ -104,7 +114,7 @@ package struct SecretDeclaration: Hashable, Sendable {
         for found in CommandSecrets(kind: redaction.kind(ofVariable:)).all(in: command) {
             addFound(found.name, found.value)
         }
-        // A URL among the words.
+        // A word of the command may contain a URL with a password.
         for word in command.split(whereSeparator: { $0.isWhitespace || "'\"".contains($0) })
         where word.contains("://") {
             addURL(String(word), redaction)
@@ -141,7 +151,8 @@ package struct SecretDeclaration: Hashable, Sendable {
         }
     }
 
-    /// Adds a value that was found under a name, unless it is known or not distinct.
+    /// Adds a value that was found under the name of a secret, unless it is already known or not
+    /// distinct enough to search for.
     private mutating func addFound(_ name: String, _ value: String) {
         guard Self.isLiteral(value), Self.isDistinct(value),
             !values.values.contains(where: { $0.exposed.contains(value) })
@@ -158,7 +169,8 @@ extension Profile {
         [creation, accountCreation, fault?.breaking, fault?.healing, clock].compactMap(\.self)
     }
 
-    /// Every command of the profile, each as a shell reads it.
+    /// All commands of the profile (start command, probes, user creation), each as a shell command
+    /// line.
     fileprivate var allCommands: [String] {
         let probes: [[String]] = probes.compactMap {
             if case .command(let words) = $0.source { words } else { nil }
@@ -169,13 +181,13 @@ extension Profile {
         return [start?.command].compactMap(\.self) + (probes + creations).map(Self.line)
     }
 
-    /// The words of a command as one line.
+    /// Joins the words of a command into one shell command line with quoted words.
     private static func line(_ words: [String]) -> String {
         words.map { "'" + $0.parts(between: "'").joined(separator: "'\\''") + "'" }
             .joined(separator: " ")
     }
 
-    /// Every request of the profile's own.
+    /// All requests that the profile defines.
     fileprivate var allEndpoints: [Endpoint] {
         let creations: [Endpoint] = allCreations.compactMap {
             if case .request(let endpoint) = $0 { endpoint } else { nil }
@@ -184,7 +196,7 @@ extension Profile {
             + [session?.endpoint, app.access].compactMap(\.self)
     }
 
-    /// Every URL and path of the profile.
+    /// All URLs and paths in the profile.
     fileprivate var allURLs: [String] {
         let probes: [String] = probes.compactMap {
             if case .get(let path) = $0.source { path } else { nil }

@@ -1,15 +1,16 @@
-/// Secrets that are known by their looks, whatever name stands beside them.
+/// Recognizes secrets by their format, independent of the name under which they occur.
 ///
-/// A beginning that a service gives its keys, a checksum that holds (card numbers, accounts), a form
-/// that nothing else has (web tokens, addresses), or so much chance in one word that nobody wrote it.
+/// A word is a secret when it begins like a service's key or has a valid checksum, as card and
+/// account numbers have. It is also a secret when it has a unique format (web tokens, addresses) or
+/// is too random to be typed by a person.
 package enum SecretLooks {
-    /// Beginnings of keys that services hand out, and of the webhook secrets they make.
+    /// The prefixes of the API keys and webhook secrets that services issue, such as `sk_`.
     private static let prefixes = [
-        // What the services of a subscription hand out.
+        // Subscription services.
         "sk_", "rk_", "appl_", "goog_", "amzn_", "mac_", "strp_", "rcb_", "atk_", "os_v2_",
         "whsec_",
         "pdl_", "ctm_key_",
-        // Google's.
+        // Google.
         "AIza", "ya29.", "GOCSPX-", "1//0",
         // Code hosts and registries.
         "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-", "glptt-",
@@ -24,26 +25,32 @@ package enum SecretLooks {
         "$argon2", "$2a$", "$2b$", "$2y$", "$scrypt$",
     ].map { Array($0.utf8) }
 
-    /// A key has at least this many characters; a shorter word merely begins like one.
+    /// The minimum length of an API key; a shorter word only begins with the same prefix by chance.
     private static let keyLengthMin = 12
-    /// A web token, or one part of it; a shorter word merely begins like one.
+    /// The minimum length of a web token or of one part of it; a shorter word only begins with the
+    /// same prefix by chance.
     private static let tokenLengthMin = 24
 
-    /// Parts of a path after which a link carries what proves its reader.
+    /// Parts of URL paths, such as `reset/`, that are followed by a token which authenticates the
+    /// user who opens the link.
     private static let pathWords = [
         "reset/", "password/", "verify/", "verification/", "email/", "confirm/", "confirmation/",
         "invite/", "invitation/", "invitations/", "invites/", "magic/", "magic-link/", "activate/",
         "activation/", "unsubscribe/", "token/", "tokens/", "recover/", "recovery/", "callback/",
         "auth/", "share/", "sessions/", "session/", "otp/", "hooks/", "/t/", "/s/",
     ].map { Array($0.utf8) }
-    /// Those after which no id of a person or a thing stands.
+    /// Parts of URL paths, such as `otp/`, that are never followed by the ID of a user or an
+    /// object.
     private static let strictPathWords = [
         "reset/", "magic/", "magic-link/", "otp/", "verify/", "verification/",
     ].map { Array($0.utf8) }
     private static let pathTokenLengthMin = 16
 
-    /// Whether a part of a path that follows such a word proves its reader: long, of letters and
-    /// digits, and no uuid, which is as often somebody's id.
+    /// Whether a part of a URL path after a word such as `reset/` is a token that authenticates the
+    /// user who opens the link.
+    ///
+    /// A token is long and mixes letters and digits. A UUID is usually the ID of a user and not a
+    /// token, except after a word in `strictPathWords`.
     static func isPathToken(_ part: ArraySlice<UInt8>, after before: ArraySlice<UInt8>) -> Bool {
         func follows(_ words: [[UInt8]]) -> Bool {
             words.contains { word in
@@ -63,7 +70,9 @@ package enum SecretLooks {
             || (4...8).contains(digits) && digits == part.count
     }
 
-    /// How texts begin that are worth a look, by the last byte of each beginning.
+    /// The beginnings of possible secrets, such as `sk_` or `Bearer `, grouped by their last byte.
+    ///
+    /// A string that contains one of them is scanned for secrets.
     private static let beginnings: [[[UInt8]]] = {
         let schemes = [
             "bearer ", "Bearer ", "BEARER ", "basic ", "Basic ", "-----BEGIN ", "eyJ", "password ",
@@ -76,14 +85,15 @@ package enum SecretLooks {
         return table
     }()
 
-    /// So many letters and digits in a row may be a key; shorter runs are words, ids and dates.
+    /// The minimum number of consecutive letters and digits in a random key; shorter sequences are
+    /// words, IDs and dates.
     private static let runMin = 32
-    /// Longer ones are public keys, certificates and pictures.
+    /// The maximum length of a random key; longer words are public keys, certificates and images.
     private static let chanceMax = 256
-    /// So many digits, blanks and hyphens aside, may be the number of a card or a phone.
+    /// The minimum number of digits in a card or phone number, not counting spaces and hyphens.
     private static let digitMin = 10
 
-    /// Whether a text may hold anything that a scan would find; almost none does.
+    /// Whether the string may contain a secret and must be scanned; false for almost every string.
     package static func isWorthALook(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -95,7 +105,7 @@ package enum SecretLooks {
                     UInt8(ascii: "<"):
                     return true
                 case UInt8(ascii: "\""):
-                    // Two texts side by side, as in JSON that is broken.
+                    // Two quoted strings follow each other, as in JSON with a missing colon.
                     if bytes[(index + 1)...].prefix(2).elementsEqual(" \"".utf8) { return true }
                     (run, digits) = (0, 0)
                 case 48...57:
@@ -109,7 +119,7 @@ package enum SecretLooks {
                 case UInt8(ascii: "."):
                     dots = digits > 0 ? dots + 1 : 0
                     (run, digits) = (0, 0)
-                    // An address of the net, perhaps.
+                    // Numbers with three dots may be an IP address.
                     if dots == 3 { return true }
                 default: (run, digits) = (0, 0)
                 }
@@ -123,14 +133,16 @@ package enum SecretLooks {
         }
     }
 
-    /// Whether an account may begin so, with two letters and two digits of which this is the second.
+    /// Whether an account number (IBAN) may begin with two letters and two digits at this position;
+    /// `index` is the position of the second digit.
     private static func isAccountHead(_ bytes: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
         index >= 3 && bytes.count - index > accountLengthMin - 4
             && (48...57).contains(bytes[index - 1]) && (65...90).contains(bytes[index - 2])
             && (65...90).contains(bytes[index - 3]) && (index == 3 || !isPlain(bytes[index - 4]))
     }
 
-    /// The kind of secret that a word is by its looks: a provider's key, a web token, an address.
+    /// Returns the kind of secret that a word is by its format, such as `key`, `token` or `email`;
+    /// nil for any other word.
     package static func kind(of word: ArraySlice<UInt8>) -> String? {
         if word.starts(with: Array("eyJ".utf8)) {
             let dots = word.count { $0 == UInt8(ascii: ".") }
@@ -145,14 +157,14 @@ package enum SecretLooks {
         return isLegacyKey(word) || isChance(word) ? "key" : nil
     }
 
-    /// What a key begins with, by which its service is told: `rk_live_`; nil when it begins with
-    /// nothing that is known.
+    /// Returns the prefix of an API key that identifies its service, such as `rk_live_`; nil for an
+    /// unknown prefix.
     package static func prefix(of value: String) -> String? {
         let bytes = Array(value.utf8)
         guard bytes.count >= keyLengthMin,
             let known = prefixes.filter({ bytes.starts(with: $0) }).max(by: { $0.count < $1.count })
         else { return nil }
-        // `os_v2_app_`, `sk-proj-`: what the service itself puts in front, in small letters.
+        // In `os_v2_app_` and `sk-proj-`, the service adds a second prefix in lower-case letters.
         var end = known.count
         let stages = ["live_", "test_", "app_", "org_", "proj-", "ant-"]
         for stage in stages where bytes[end...].starts(with: stage.utf8) {
@@ -170,8 +182,9 @@ package enum SecretLooks {
         }
     }
 
-    /// One `@` with something in front of it and a host with a dot behind it; RevenueCat's `$email`
-    /// and the like are names.
+    /// Whether the word is an email address: one `@` between a name and a host with a dot.
+    ///
+    /// RevenueCat's `$email` and similar names are not addresses.
     private static func isEmail(_ word: ArraySlice<UInt8>) -> Bool {
         let at = UInt8(ascii: "@")
         guard let place = word.firstIndex(of: at), place > word.startIndex,
@@ -181,7 +194,7 @@ package enum SecretLooks {
         guard let dot = host.lastIndex(of: UInt8(ascii: ".")), !host.contains(at) else {
             return false
         }
-        // `logo@2x.png` is a picture, `pkg@1.2.3` a version.
+        // `logo@2x.png` is an image and `pkg@1.2.3` a version.
         let last = host[(dot + 1)...]
         return dot > host.startIndex && (2...24).contains(last.count)
             && last.allSatisfy { (97...122).contains($0 | 0x20) || $0 >= 0x80 || $0 == 0x25 }
@@ -190,14 +203,17 @@ package enum SecretLooks {
 
     private static let pictures = ["png", "jpg", "jpeg", "gif", "svg", "webp", "js", "css"]
 
-    /// `+4915123456789`: a number that can be called from anywhere (E.164).
+    /// Whether the word is an international phone number (E.164): `+4915123456789`.
     private static func isPhone(_ word: ArraySlice<UInt8>) -> Bool {
         guard word.first == UInt8(ascii: "+"), (11...16).contains(word.count) else { return false }
         let digits = word.dropFirst()
         return digits.first != UInt8(ascii: "0") && digits.allSatisfy { (48...57).contains($0) }
     }
 
-    /// A prefix too short to be one alone, with as many hexadecimal digits as its service writes.
+    /// Whether the word is an API key with a short prefix and the number of hexadecimal digits that
+    /// the service uses.
+    ///
+    /// The prefix alone is too short to identify an API key.
     private static func isHexKey(_ word: ArraySlice<UInt8>) -> Bool {
         let prefix: Int
         if word.count == 36, word.starts(with: "key-".utf8) {
@@ -212,7 +228,8 @@ package enum SecretLooks {
         }
     }
 
-    /// Where a telephone number with blanks ends that begins at that place, from its `+` on.
+    /// Returns the end of a phone number with separators that begins with `+` at `start`; nil when
+    /// none begins there.
     static func phoneEnd(in bytes: [UInt8], at start: Int) -> Int? {
         guard bytes[start] == UInt8(ascii: "+") else { return nil }
         var digits = 0
@@ -231,8 +248,7 @@ package enum SecretLooks {
         return (9...15).contains(digits) ? end : nil
     }
 
-    /// Whether the text is somebody's address in the net: no machine's own and none of a private
-    /// net, which anybody has.
+    /// Whether the string is a public IP address; loopback and private addresses identify no user.
     static func isAddress(_ text: String) -> Bool {
         guard (7...39).contains(text.utf8.count) else { return false }
         if text.utf8.contains(UInt8(ascii: ":")) {
@@ -243,14 +259,14 @@ package enum SecretLooks {
                         (48...57).contains($0) || (97...102).contains($0 | 0x20)
                     }
             }
-            // What is handed out begins with 2 or 3 (RFC 4291, section 2.4).
+            // Public IPv6 addresses begin with 2 or 3 (RFC 4291, section 2.4).
             return isHex && (3...8).contains(parts.count) && parts[0].utf8.count == 4
                 && (parts[0].utf8.first == 50 || parts[0].utf8.first == 51)
         }
         return isAddress(Array(text.utf8)[...])
     }
 
-    /// Four numbers of a public net, of which one is too large for that of a version.
+    /// Whether the word is a public IPv4 address with a number that is too large for a version.
     static func isAddress(_ word: ArraySlice<UInt8>) -> Bool {
         guard (7...15).contains(word.count), word.count(where: { $0 == 0x2e }) == 3 else {
             return false
@@ -270,13 +286,14 @@ package enum SecretLooks {
         }
     }
 
-    /// Whether a value may be a credential: a word of a person's is shorter, and without digits.
+    /// Whether a value may be a credential by its length and its digits; ordinary words are shorter
+    /// and have no digits.
     static func isCredible(_ value: String) -> Bool {
         let count = value.utf8.count
         return count >= 16 || count >= 6 && value.utf8.contains { (48...57).contains($0) }
     }
 
-    /// Whether letters and digits stand in it.
+    /// Whether the string contains both letters and digits.
     static func isMixed(_ text: String) -> Bool {
         text.utf8.contains { (48...57).contains($0) }
             && text.utf8.contains { (97...122).contains($0 | 0x20) }
@@ -286,7 +303,7 @@ package enum SecretLooks {
 
     private static let accountLengthMin = 15
 
-    /// An IBAN, by its check digits (ISO 13616).
+    /// Whether the word is an IBAN with valid check digits (ISO 13616).
     private static func isAccount(_ word: ArraySlice<UInt8>) -> Bool {
         guard (accountLengthMin...34).contains(word.count),
             word.prefix(2).allSatisfy({ (65...90).contains($0) }),
@@ -301,9 +318,10 @@ package enum SecretLooks {
         return rest == 1
     }
 
-    /// Where the number of a card ends that begins at that place: thirteen to nineteen digits in
-    /// groups, with the beginning and the length of an issuer and a check digit that holds (ISO/IEC
-    /// 7812); nil when none begins there.
+    /// Returns the end of a card number that begins at `start`; nil when none begins there.
+    ///
+    /// A card number has 13 to 19 digits in groups, the prefix and length of an issuer, and a valid
+    /// check digit (ISO/IEC 7812).
     static func cardEnd(in bytes: [UInt8], at start: Int) -> Int? {
         guard (UInt8(ascii: "2")...UInt8(ascii: "6")).contains(bytes[start]) else { return nil }
         var digits: [Int] = []
@@ -316,8 +334,9 @@ package enum SecretLooks {
                 index += 1
                 continue
             }
-            // The end of a group; others may follow that are none of the number's own.
-            // Without groups, the numbers of purchases look alike: they have fifteen digits.
+            // This is the end of a group of digits; further groups may follow that do not belong to
+            // the card number. Without groups, 16 digits are required, because purchase numbers
+            // have 15 digits.
             let isLong = isGrouped || digits.count == 16
             if isLong, isIssued(digits), hasCheckDigit(digits) { found = index }
             guard index + 1 < bytes.count, bytes[index] == 0x20 || bytes[index] == 0x2d,
@@ -329,7 +348,8 @@ package enum SecretLooks {
         return found
     }
 
-    /// Where an account in groups of four ends that begins at that place: `DE89 3704 0044 …`.
+    /// Returns the end of an IBAN in groups of four characters that begins at `start`, such as
+    /// `DE89 3704 0044 …`; nil when none begins there.
     static func accountEnd(in bytes: [UInt8], at start: Int) -> Int? {
         guard start + 4 < bytes.count, bytes[start + 4] == 0x20,
             (65...90).contains(bytes[start]), (65...90).contains(bytes[start + 1]),
@@ -367,7 +387,7 @@ package enum SecretLooks {
         }
     }
 
-    /// The sum of Luhn.
+    /// Whether the digits have a valid Luhn check digit.
     private static func hasCheckDigit(_ digits: [Int]) -> Bool {
         let sum = digits.reversed().enumerated().reduce(0) { sum, digit in
             let doubled = digit.element * (digit.offset % 2 == 1 ? 2 : 1)
@@ -376,9 +396,10 @@ package enum SecretLooks {
         return sum % 10 == 0
     }
 
-    // MARK: Chance
+    // MARK: Randomness
 
-    /// A key in an older form of push services: a uuid's text in base64.
+    /// Whether the word is an API key in the older format of a push service: the text of a UUID in
+    /// Base64.
     private static func isLegacyKey(_ word: ArraySlice<UInt8>) -> Bool {
         guard word.count == 48 else { return false }
         var text: [UInt8] = []
@@ -400,11 +421,11 @@ package enum SecretLooks {
         }
     }
 
-    /// Whether a word is so long and so mixed that no person and no counter made it.
+    /// Whether a word is a generated key, because it is too long and too random for anything else.
     ///
-    /// A key of 240 bits in sixty-four signs, or 256 in hexadecimal digits. Ids that services hand
-    /// out are shorter: a uuid has 36 characters, ids of accounts 28, digests by which a backend may
-    /// name something 40 of sixteen signs.
+    /// Such a word is a key of at least 240 bits written with 64 possible characters, or of 256
+    /// bits in hexadecimal digits. IDs of services are shorter: a UUID has 36 characters, and a
+    /// Firebase user ID has 28. A digest that a backend may use as an ID has 40 hexadecimal digits.
     private static func isChance(_ word: ArraySlice<UInt8>) -> Bool {
         guard (runMin...chanceMax).contains(word.count),
             word.allSatisfy({ isPlain($0) || $0 == 0x2e || $0 == 0x2b })
@@ -438,8 +459,11 @@ package enum SecretLooks {
             && turns >= word.count / 4
     }
 
-    /// Where a word of base64 with its slashes and pluses ends that begins at that place, if all of
-    /// it is chance: no part of it is a word, as in a path.
+    /// Returns the end of a random word in Base64, with slashes or plus signs, that begins at
+    /// `start`.
+    ///
+    /// The result is nil when no such word begins there, or when a part between slashes is an
+    /// ordinary word, as in a path.
     static func base64End(in bytes: [UInt8], at start: Int) -> Int? {
         var end = start
         var slashes = 0
@@ -448,7 +472,7 @@ package enum SecretLooks {
             end += 1
         }
         let word = bytes[start..<end]
-        // What follows a slash goes on in a path.
+        // A word after a slash is a part of a path.
         let isInside = start > 0 && bytes[start - 1] == 0x2f
         guard slashes > 0, !isInside, bytes[start] != 0x2f,
             isChance(word.filter { $0 != 0x2f }[...])

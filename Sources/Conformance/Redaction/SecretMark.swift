@@ -1,18 +1,18 @@
-/// `‹kind:fingerprint›` or `‹kind fingerprint›`: what stands where a secret stood.
+/// The marks that replace secrets: `‹kind:fingerprint›` or `‹kind fingerprint›`.
 package enum SecretMark {
     static let opening: [UInt8] = Array("‹".utf8)
     static let closing: [UInt8] = Array("›".utf8)
-    /// A longer one is none of ours, in bytes.
+    /// The maximum length of a mark in bytes; a longer text between `‹` and `›` is not a mark.
     private static let lengthMax = 80
 
-    /// Whether the whole text is such a mark.
+    /// Whether the whole string is the mark of a secret.
     package static func isMark(_ text: String) -> Bool {
         guard text.hasPrefix("‹") else { return false }
         let bytes = Array(text.utf8)
         return end(in: bytes, at: 0) == bytes.count
     }
 
-    /// Where a mark that begins at that place ends; nil when none begins there.
+    /// Returns the end of a mark that begins at `start`; nil when no mark begins there.
     static func end(in bytes: [UInt8], at start: Int) -> Int? {
         guard bytes[start] == opening[0], bytes[start...].starts(with: opening) else { return nil }
         let limit = min(bytes.count, start + lengthMax)
@@ -29,13 +29,14 @@ package enum SecretMark {
         return index + closing.count
     }
 
-    /// A name as a mark can hold it.
+    /// Returns a secret's name with only the characters that a mark can contain.
     static func name(_ name: String) -> String {
         let bytes = name.utf8.map { isFingerprint($0) ? $0 : UInt8(ascii: "-") }
         return String(decoding: bytes.prefix(40), as: UTF8.self)
     }
 
-    /// Digits and letters of a fingerprint, or the name of a declared secret.
+    /// Whether the byte can be part of a mark's fingerprint or of the name of a declared secret in
+    /// a mark.
     private static func isFingerprint(_ byte: UInt8) -> Bool {
         switch byte {
         case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):

@@ -1,36 +1,40 @@
-/// Which headers and members hold secrets, by their names; the kind is what placeholders say.
+/// The names of headers, members and parameters that contain secrets, each with the kind of secret
+/// that a mark shows.
 ///
-/// A name stands here because a service or a store calls a credential so, or because backends do.
-/// What only one backend calls so is declared: see `SecretDeclaration`.
+/// A name is listed when a service, a store or many backends use it for a credential. A name that
+/// only one backend uses is declared in the profile instead: see `SecretDeclaration`.
 package enum SecretNames {
-    /// Where a name stands.
+    /// The position of a name in a message, on which the name's meaning depends.
     package enum Place: Hashable, Sendable {
         case headers
-        /// Of JSON, XML and tables, whatever stands below.
+        /// The name of a member in JSON, XML or a table, with any kind of value.
         case members
-        /// Of JSON, where a single text stands below.
+        /// The name of a JSON member whose value is a string.
         case leaves
-        /// Of queries and forms.
+        /// The name of a parameter in a query or a form.
         case parameters
     }
 
-    /// Every kind that a placeholder may name.
+    /// All kinds of secrets that a mark may show.
     package static let kinds: Set<String> = [
         "account", "address", "authorization", "body", "card", "cookie", "device", "email", "key",
         "masked", "password", "person", "phone", "receipt", "secret", "signature", "token",
     ]
 
-    /// The kinds that give access: all but what describes a person, a device or a place.
+    /// The kinds of secrets that give access to something; the other kinds describe a user, a
+    /// device or an address.
     static let credentials: Set<String> = [
         "authorization", "cookie", "key", "password", "receipt", "secret", "signature", "token",
     ]
 
-    /// Whether an environment variable holds a credential by the end of its name: `STRIPE_KEY`.
+    /// Whether an environment variable of that name contains a credential, because its name ends
+    /// like `STRIPE_KEY`.
     static func isVariableOfKey(_ name: String) -> Bool {
         name.hasSuffix("_KEY") || name.hasSuffix("_PASS")
     }
 
-    /// Headers whose value is a credential, proves one, or says where a person is.
+    /// The names of headers whose value is a credential, proves a credential, or contains a user's
+    /// IP address, by kind.
     private static let headers = table([
         "authorization": ["proxyauthorization", "authenticationinfo"],
         "cookie": ["cookie", "setcookie", "setcookie2"],
@@ -54,22 +58,25 @@ package enum SecretNames {
         "email": ["xforwardeduser", "xremoteuser"],
     ])
 
-    /// Parameters of queries and forms whose value is a credential; as members of JSON they mean
-    /// something else: `code` is the number of an error there.
+    /// The names of query and form parameters whose value is a credential, by kind.
+    ///
+    /// As JSON members, these names mean something else: `code` is often the number of an error.
     private static let parameters = table([
         "token": ["code", "ticket", "relaystate", "magic"], "key": ["key"],
     ])
 
-    /// Members that hold a credential where they hold a text; with members of their own they are
-    /// something else.
+    /// The names of members whose value is a credential when it is a string, but not when it is an
+    /// object, by kind.
     private static let leaves = table([
         "token": ["auth", "bearer", "session", "sess"], "password": ["pass"],
         "cookie": ["cookie", "cookies"],
     ])
 
-    /// Members and parameters by their names, without case and punctuation: RevenueCat's device
-    /// attributes (`$email`, `$idfa`), Firebase's tokens, stores' receipts, and what backends call
-    /// theirs.
+    /// The names of members and parameters that contain secrets, in lower case and without
+    /// punctuation, by kind.
+    ///
+    /// The list contains RevenueCat's device attributes (`$email`, `$idfa`), Firebase's tokens, the
+    /// receipts of stores, and common names in backends.
     private static let members = table([
         "password": [
             "passwordhash", "pw", "otp", "otpcode", "totp", "pin", "pincode", "onetimecode",
@@ -114,8 +121,11 @@ package enum SecretNames {
         ],
     ])
 
-    /// Backends name theirs `claimToken`, `client_secret`, `oldPassword`, `user[email]`, and
-    /// headers `X-Csrf-Token`; the first ending that fits says the kind.
+    /// The endings of names that contain secrets; the first matching ending determines the kind of
+    /// secret.
+    ///
+    /// Examples of such names are `claimToken`, `client_secret`, `oldPassword`, `user[email]` and
+    /// the header `X-Csrf-Token`.
     private static let endings: [(ending: String, kind: String)] = [
         ("fetchtoken", "receipt"), ("purchasetoken", "receipt"), ("tokens", "token"),
         ("token", "token"), ("sessionid", "token"), ("sessionkey", "token"), ("jwt", "token"),
@@ -138,12 +148,13 @@ package enum SecretNames {
         return table
     }
 
-    /// Members that tell what is wrong with others, by those others' names.
+    /// The names of members, such as `errors`, that describe errors in other members and contain
+    /// the names of those members.
     static let complaints: Set<String> = [
         "error", "errors", "fielderrors", "violations", "messages",
     ]
 
-    /// Without case and punctuation, as the tables hold names.
+    /// Returns a name in the form that the tables use: in lower case and without punctuation.
     package static func normal(_ name: String) -> String {
         String(
             decoding: name.utf8.compactMap { byte -> UInt8? in
@@ -157,7 +168,7 @@ package enum SecretNames {
         )
     }
 
-    /// The kind of secret that a header of that normal name holds.
+    /// Returns the kind of secret in a header of that normalized name; nil when it contains none.
     package static func header(_ normal: String) -> String? {
         if let kind = headers[normal] ?? ending(of: normal) { return kind }
         guard normal.hasPrefix("x") else { return nil }
@@ -165,12 +176,14 @@ package enum SecretNames {
         return members[own] ?? leaves[own] ?? parameters[own]
     }
 
-    /// The kind of secret that a member or a parameter of that normal name holds.
+    /// Returns the kind of secret in a member or a parameter of that normalized name; nil when it
+    /// contains none.
     package static func member(_ normal: String) -> String? {
         members[normal] ?? ending(of: normal)
     }
 
-    /// The kind by a normal name, wherever it stands.
+    /// Returns the kind of secret that a normalized name indicates in that position of a message;
+    /// nil when it indicates none.
     package static func kind(of normal: String, in place: Place) -> String? {
         switch place {
         case .headers: header(normal)

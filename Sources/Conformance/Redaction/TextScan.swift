@@ -1,7 +1,8 @@
-/// Looks through running text, byte by byte, for what is secret in it.
+/// A scan of free text, byte by byte, for secrets.
 ///
-/// Found are words by their looks, what follows an authorization scheme, `name=value` and
-/// `"name": "value"` by the name, users in URLs, and private keys in PEM.
+/// The scan finds words with the format of a secret, credentials after an authorization scheme,
+/// credentials in URLs, and private keys in PEM. It also finds the value in `name=value` and
+/// `"name": "value"` when the name is that of a secret.
 struct TextScan {
     private let redaction: Redaction
     private let bytes: [UInt8]
@@ -9,19 +10,23 @@ struct TextScan {
     private var output: [UInt8] = []
     private var copied = 0
     private var index = 0
-    /// What of elements is a secret, further on, and its kind.
+    /// The secret parts of markup elements after the current position, and their kinds.
     private var secretElements: [(range: Range<Int>, kind: String)] = []
-    /// Where the scheme before the next word ended: `Bearer`, `Basic`.
+    /// The end of the authorization scheme (`Bearer`, `Basic`) before the next word; nil when no
+    /// scheme precedes it.
     private var schemeEnd: Int?
 
-    /// With `findsPairs`, names in the text say what follows them.
+    /// Creates a scan of one string.
+    ///
+    /// With `findsPairs`, the value after the name of a secret in the text, as in `name=value`, is
+    /// a secret.
     init(_ redaction: Redaction, _ text: String, findsPairs: Bool) {
         self.redaction = redaction
         self.findsPairs = findsPairs
         bytes = Array(text.utf8)
     }
 
-    /// The text without secrets; nil when there are none.
+    /// Returns the text with its secrets masked; nil when it contains none.
     func result() -> String? {
         var scan = self
         scan.run()
@@ -52,11 +57,12 @@ struct TextScan {
 
     private static let signs = Set("._%+@$-".utf8)
 
-    /// Letters of every script, digits, and what stands inside addresses, keys and tokens.
+    /// Whether the byte is part of a word: a letter, a digit, or a sign inside addresses, keys and
+    /// tokens.
     private func isWord(at index: Int) -> Bool {
         switch bytes[index] {
         case 48...57, 65...90, 97...122: true
-        // General punctuation, such as quotation marks and the ends of marks.
+        // General punctuation is not part of a word, such as quotation marks and the end of a mark.
         case 0xe2: index + 1 >= bytes.count || bytes[index + 1] != 0x80
         case 0x80...0xff: true
         case let byte: Self.signs.contains(byte)
@@ -97,11 +103,12 @@ struct TextScan {
         while end < bytes.count, isWord(at: end) { end += 1 }
         if let range = privateKey(at: start) { return replace(range, mask("key", range)) }
         if let range = credential(at: start) { return replace(range, mask("authorization", range)) }
-        // A full stop ends the sentence and not the word.
+        // A full stop at the end of a word ends the sentence and is not part of the word.
         while end > start + 1, bytes[end - 1] == UInt8(ascii: ".") { end -= 1 }
         let word = bytes[start..<end]
         if let kind = SecretLooks.kind(of: word), !isDigest(at: start) {
-            // `ExponentPushToken[…]`, `$argon2id$v=19$m=65536,t=3,p=4$…`
+            // A token `ExponentPushToken[…]` or a hash `$argon2id$v=19$m=65536,t=3,p=4$…` continues
+            // after the word.
             let isHash = bytes[start] == UInt8(ascii: "$")
             let isList = byte(end) == UInt8(ascii: "[")
             let whole =
@@ -113,7 +120,7 @@ struct TextScan {
         if SecretLooks.isPathToken(word, after: bytes[..<start]) {
             return replace(start..<end, mask("token", start..<end))
         }
-        // A version follows a slash, as in `Chrome/120.0.0.0`.
+        // A word of four numbers after a slash is a version, as in `Chrome/120.0.0.0`.
         if SecretLooks.isAddress(word), start == 0 || bytes[start - 1] != UInt8(ascii: "/") {
             return replace(start..<end, mask("address", start..<end))
         }
@@ -138,14 +145,15 @@ struct TextScan {
         index = max(end, start + 1)
     }
 
-    /// Whether a digest stands there, as we write ours: `sha256:…`.
+    /// Whether a digest in the notation `sha256:…` begins at this position.
     private func isDigest(at start: Int) -> Bool {
         ["sha256:", "sha384:", "sha512:"].contains {
             bytes[..<start].suffix(7).elementsEqual($0.utf8)
         }
     }
 
-    /// Numbers that people write in groups: of cards, accounts and telephones.
+    /// Returns the end and the kind of a card, account or phone number that begins at this position
+    /// and may consist of groups.
     private func groups(at start: Int) -> (end: Int, kind: String)? {
         let found =
             SecretLooks.cardEnd(in: bytes, at: start).map { ($0, "card") }
@@ -154,8 +162,10 @@ struct TextScan {
         return found.flatMap { $0.0 == bytes.count || !isWord(at: $0.0) ? $0 : nil }
     }
 
-    /// What a word says of the next one without a sign between them: `--password x`, `token x`, `the
-    /// password is x`, `-u name:x`, `the code is 123456`.
+    /// Returns the secret that follows a word which announces it, without `=` or `:` between the
+    /// two.
+    ///
+    /// Examples: `--password x`, `token x`, `the password is x`, `-u name:x`, `the code is 123456`.
     private func told(by name: Range<Int>) -> (kind: String, value: Range<Int>)? {
         let text = string(name)
         var start = end(from: name.upperBound, while: Self.isBlank)
@@ -187,7 +197,9 @@ struct TextScan {
         redaction.masked(kind, string(range))
     }
 
-    /// `ada%40example.org`, `oobCode%3Dsecret`: what the word stands for.
+    /// Redacts a percent-encoded word such as `ada%40example.org` or `oobCode%3Dsecret`.
+    ///
+    /// The result is nil when the word is not encoded or contains no secret.
     private func decoded(_ range: Range<Int>) -> String? {
         let text = string(range)
         guard FormText.decoded(text, plusIsBlank: false) != text else { return nil }
@@ -196,10 +208,12 @@ struct TextScan {
     }
 
     private static let schemes: Set<String> = ["bearer", "basic"]
-    /// Shorter words after a scheme are prose.
+    /// The minimum length of a credential after `Bearer` or `Basic`; shorter words there are
+    /// ordinary text.
     private static let credentialLengthMin = 8
 
-    /// What follows `Bearer` or `Basic`.
+    /// Returns the range of a credential that begins at this position after `Bearer` or `Basic`;
+    /// nil without one.
     private func credential(at start: Int) -> Range<Int>? {
         guard let schemeEnd, schemeEnd < start, bytes[schemeEnd..<start].allSatisfy(Self.isBlank)
         else { return nil }
@@ -215,7 +229,8 @@ struct TextScan {
         return start..<end
     }
 
-    /// A private key as PEM writes it, to its last line or to the end of what is there.
+    /// Returns the range of a PEM private key that begins at this position, up to its last line or
+    /// to the end of the text.
     private func privateKey(at start: Int) -> Range<Int>? {
         guard bytes[start...].starts(with: "-----BEGIN ".utf8) else { return nil }
         let rest = bytes[start...]
@@ -228,8 +243,9 @@ struct TextScan {
         return start..<(dashes?.upperBound ?? bytes.count)
     }
 
-    /// At the sign that opens an element, where in it and behind it secrets stand, and of which
-    /// kinds: `<password>secret</password>`, `<input name="password" value="secret">`.
+    /// Returns the secrets in and after a markup element that begins at this position.
+    ///
+    /// Examples: `<password>secret</password>`, `<input name="password" value="secret">`.
     private func element() -> [(range: Range<Int>, kind: String)] {
         guard bytes[index] == UInt8(ascii: "<") else { return [] }
         var nameStart = index + 1
@@ -263,7 +279,7 @@ struct TextScan {
             start += 9
             stop = bytes[start...].firstRange(of: Array("]]>".utf8))?.lowerBound ?? bytes.count
         } else if bytes[start..<stop].allSatisfy({ $0 <= 0x20 }) {
-            // Whatever is kept below credentials is one.
+            // Everything inside a markup element with the name of a secret is secret.
             let close = Array("</".utf8) + bytes[(index + 1)..<nameEnd]
             stop = bytes[start...].firstRange(of: close)?.lowerBound ?? start
         }
@@ -277,7 +293,7 @@ struct TextScan {
 
     private static let nameAttributes: Set<String> = ["name", "key", "id", "property"]
 
-    /// The attributes of an element's head, and where the head ends.
+    /// Returns the attributes of an element's start tag and the position of the tag's end.
     private func attributes(
         from start: Int
     ) -> (head: Int, found: [(name: String, value: Range<Int>)]) {
@@ -304,7 +320,8 @@ struct TextScan {
         return (min(place, bytes.count), found)
     }
 
-    /// `<key>password</key><string>secret</string>`, as lists of properties are written.
+    /// Returns the secret in an entry of an XML property list, such as
+    /// `<key>password</key><string>secret</string>`.
     private func entry(after start: Int) -> (range: Range<Int>, kind: String)? {
         let nameEnd = end(from: start) { $0 != UInt8(ascii: "<") }
         guard nameEnd < bytes.count, let kind = redaction.kind(inText: string(start..<nameEnd)),
@@ -324,7 +341,8 @@ struct TextScan {
         }
     }
 
-    /// `https://user:password@host`: at the colon, what stands in front of the host.
+    /// Masks the credentials in front of a URL's host, as in `https://user:password@host`, when the
+    /// scan reaches the colon after the scheme.
     private mutating func user() {
         guard bytes[index] == UInt8(ascii: ":"), bytes[index...].starts(with: "://".utf8) else {
             return
@@ -336,20 +354,21 @@ struct TextScan {
             return
         }
         replace(start..<at, mask("authorization", start..<at))
-        // The `@` itself is looked past by the caller.
+        // The caller advances past the `@`.
     }
 }
 
-/// `name=value`, `name: value` or `"name": "value"` in a text, where the name says that the value is
-/// a secret.
+/// A pair in text whose name marks the value as secret: `name=value`, `name: value` or
+/// `"name": "value"`.
 private struct TextPair {
     let kind: String
-    /// Where the value stands, without its quotation marks.
+    /// The range of the pair's value, without quotation marks.
     let value: Range<Int>
-    /// Whether it stands as in a query.
+    /// Whether the value is percent-encoded, as in a query.
     let isEncoded: Bool
 
-    /// What people and our own reports say in place of a value.
+    /// Words, such as `null` or `missing`, that documents and reports contain in place of a secret
+    /// value.
     private static let noValues: Set<String> = [
         "null", "nil", "none", "true", "false", "undefined", "missing", "wrong", "invalid",
         "required", "absent", "empty", "{", "[",
@@ -368,13 +387,14 @@ private struct TextPair {
 
     init?(_ redaction: Redaction, _ bytes: [UInt8], nameEnd: Int, nameStart: Int) {
         var reader = Reader(bytes: bytes, index: nameEnd)
-        // The name may be quoted, and the quotation marks escaped: {\"token\": …}, user[token]=…
+        // The name may have escaped quotation marks or brackets around it: {\"token\": …},
+        // user[token]=…
         reader.skip { "]\\\"'".utf8.contains($0) }
         let isQuoted = reader.index > nameEnd
         reader.skip { $0 == 0x20 || $0 == 9 }
         let isAssigned = reader.next == UInt8(ascii: "=")
         let isStated = reader.next == UInt8(ascii: ":")
-        // A colon may be missing where JSON is broken.
+        // In invalid JSON, the colon between name and value may be missing.
         guard isAssigned || isStated || isQuoted && reader.next == UInt8(ascii: "\"") else {
             return nil
         }
@@ -393,7 +413,8 @@ private struct TextPair {
             return nil
         }
         let text = String(decoding: bytes[range], as: UTF8.self)
-        // What a form says is wrong, and a program that names its own variables.
+        // The value is not a secret when it is the message of a form, or when a program prints the
+        // name of a variable.
         let isItself =
             text.utf8.starts(with: name.utf8)
             && text.utf8.dropFirst(name.utf8.count).first.map { ")}],;".utf8.contains($0) } != false
@@ -422,8 +443,11 @@ private struct TextPair {
         return redaction.kind(ofParameter: name, String(decoding: value, as: UTF8.self))
     }
 
-    /// Whether the name stands in the query or the fragment of an address or of a path; on a phone's
-    /// bridge, `key` names a place in the vault.
+    /// Whether the name at this position is a parameter in the query or the fragment of a URL or a
+    /// path.
+    ///
+    /// In a command of a phone's bridge, such as `setvault://?key=…`, `key` is the name of a vault
+    /// entry and not a credential.
     private static func isWebQuery(_ bytes: [UInt8], _ nameStart: Int) -> Bool {
         guard nameStart > 0, "?&#;".utf8.contains(bytes[nameStart - 1]) else { return false }
         let ends = Set("\"'<>() \t\r\n".utf8)
@@ -435,7 +459,7 @@ private struct TextPair {
             || before[start...].starts(with: "?".utf8)
     }
 
-    /// Reads on from a place.
+    /// A reader of the value that begins at a position of the text.
     private struct Reader {
         let bytes: [UInt8]
         var index: Int
@@ -446,7 +470,8 @@ private struct TextPair {
             while let byte = next, belongs(byte) { index += 1 }
         }
 
-        /// Where the value stands that begins here; an empty range when there is none.
+        /// Returns the range of the value that begins at the current position; an empty range when
+        /// there is none.
         mutating func value(_ kind: String, isAssigned: Bool) -> Range<Int> {
             guard let first = next else { return index..<index }
             if let end = SecretMark.end(in: bytes, at: index) { return index..<end }
@@ -469,7 +494,7 @@ private struct TextPair {
             return start..<(end ?? start)
         }
 
-        /// To the brace that closes it, or to the end of a text that was cut.
+        /// Returns the range up to the matching closing brace, or to the end of a truncated text.
         private mutating func object() -> Range<Int> {
             let start = index
             var depth = 0
@@ -482,7 +507,8 @@ private struct TextPair {
             return start..<index
         }
 
-        /// `name="password"`, in the head of a part or in a page, and where the value follows.
+        /// Reads `name="password"` in a multipart header or an HTML element, and returns the range
+        /// of the value that belongs to it.
         mutating func formField(_ redaction: Redaction) -> (kind: String, value: Range<Int>)? {
             index += 1
             let name: String
@@ -512,7 +538,7 @@ private struct TextPair {
             return start..<min(index + 1, bytes.count)
         }
 
-        /// To the quotation mark that ends it, or to the end of a text that was cut.
+        /// Returns the range up to the closing quotation mark, or to the end of a truncated text.
         private mutating func quoted(by quote: UInt8, isEscaped: Bool) -> Range<Int> {
             index += 1
             let start = index
@@ -540,12 +566,12 @@ private struct TextPair {
                 default: isAssigned ? Self.assignedEnds : Self.statedEnds
                 }
             skip { !ends.contains($0) }
-            // The comma of a sentence, and not of a list.
+            // A comma at the end belongs to the sentence and not to the signature.
             if kind == "signature", index > start, bytes[index - 1] == UInt8(ascii: ",") {
                 index -= 1
             }
             let word = String(decoding: bytes[start..<index], as: UTF8.self).lowercased()
-            // The scheme says how it was meant; the secret follows.
+            // The first word is the authorization scheme, and the credential follows.
             if ["bearer", "basic", "key", "token"].contains(word), next == 0x20 {
                 index += 1
                 let second = index
@@ -558,7 +584,7 @@ private struct TextPair {
 }
 
 extension String {
-    /// Without the full stops at its end.
+    /// A copy of the string without the full stops at its end.
     fileprivate var trimmedOfStops: String {
         String(decoding: utf8.reversed().drop { $0 == UInt8(ascii: ".") }.reversed(), as: UTF8.self)
     }

@@ -1,14 +1,15 @@
 package import Conformance
 
-/// Draws lives of an app on a phone, weighted towards what was played least.
+/// Generates histories of an app on a phone, with a preference for situations that few earlier
+/// histories covered.
 ///
-/// The same seed gives the same lives in the same order.
+/// The same seed produces the same histories in the same order.
 package struct PhoneGenerator: Sendable {
-    /// A life that was drawn.
+    /// A generated history of an app as contracts, with its number and coverage.
     package struct Drawn: Sendable {
         package let number: Int
         package let script: PhoneScript
-        /// How much of it was never played before.
+        /// The number of situations that this history is the first to cover.
         package let newCount: Int
     }
 
@@ -22,12 +23,12 @@ package struct PhoneGenerator: Sendable {
         self.seed = seed
     }
 
-    /// The next life that somebody can play.
+    /// Generates the next history that the component that runs the steps supports.
     ///
-    /// - Parameter isPlayable: Whether whoever plays knows everything in it.
-    /// - Returns: Nil when hardly anything can be played.
+    /// - Parameter isPlayable: Returns whether all steps of a contract can be run.
+    /// - Returns: The history; nil when hardly any step can be run.
     package mutating func next(where isPlayable: (Contract) -> Bool) -> Drawn? {
-        // A cast that plays next to nothing must not be asked for ever.
+        // The number of attempts is limited, in case next to no step can be run.
         for _ in 0..<10_000 {
             var random = SeededGenerator(seed: seed, text: "phone \(number)")
             number += 1
@@ -36,7 +37,8 @@ package struct PhoneGenerator: Sendable {
                 guard let script = PhoneScript(draw(&random)), isPlayable(script.contract) else {
                     continue
                 }
-                // In an order that is the same in each process: sums are not, in another one.
+                // The values are added in sorted order, because floating-point sums depend on the
+                // order.
                 let novelty = Set(script.features.map(\.text)).sorted()
                     .map { 1 / Double(1 + (coverage.counts[$0] ?? 0)) }
                 let score = novelty.reduce(0, +) / Double(script.life.steps.count)
@@ -52,12 +54,13 @@ package struct PhoneGenerator: Sendable {
         return nil
     }
 
-    /// Counts a life that came from elsewhere.
+    /// Adds the covered situations of a history from another source, such as a saved file, to the
+    /// coverage.
     ///
-    /// - Returns: How much of it was never played before.
+    /// - Returns: The number of situations that no earlier history had covered.
     package mutating func note(_ script: PhoneScript) -> Int { coverage.add(script.features) }
 
-    // MARK: One life
+    // MARK: One history
 
     private func draw(_ random: inout SeededGenerator) -> PhoneLife {
         var steps: [PhoneStep] = []
@@ -107,7 +110,7 @@ package struct PhoneGenerator: Sendable {
                     add(.phone(change))
                 }
                 add(.app(AppAction(.launch)))
-                // Who fails from the start has time to try again.
+                // If no registration succeeds from the start, the app gets time for retries.
                 if isFirst, model.isShut { add(.app(pause(&random))) }
             }
         }
@@ -116,9 +119,10 @@ package struct PhoneGenerator: Sendable {
         return PhoneLife(steps, ids: ids)
     }
 
-    // So many steps in a row hardly ever come by themselves.
+    // The following sequences of steps are too long to arise by chance.
 
-    /// Who is signed in asks for a restore, and the store account's purchases are somebody else's (C-26).
+    /// Returns steps in which a signed-in user requests a restore while the store account's
+    /// purchases belong to another user (C-26).
     private func restoring(_ random: inout SeededGenerator) -> [PhoneStep] {
         var change = PhoneChange()
         if chance(2, &random) { change.vault[.id] = "{{user.ada}}" }
@@ -129,7 +133,8 @@ package struct PhoneGenerator: Sendable {
             + [.app(AppAction(.restore))]
     }
 
-    /// Starts again and again where the native side decodes nothing (C-22).
+    /// Returns steps in which the app starts repeatedly while the native side does not decode any
+    /// value (C-22).
     private func undecoded() -> [PhoneStep] {
         var plan = BridgePlan()
         plan.switches["vaultDecode"] = "raw"
@@ -150,7 +155,8 @@ package struct PhoneGenerator: Sendable {
         return [.backend(plan), .app(login)]
     }
 
-    /// An account is left on a phone whose history names nobody, and the id is lost (C-31).
+    /// Returns steps in which a user logs out of an account on a phone whose purchase history
+    /// contains no user, and the vault then loses the ID (C-31).
     private func leaving(_ random: inout SeededGenerator) -> [PhoneStep] {
         var change = PhoneChange()
         var entry = HistoryEntry()
@@ -165,10 +171,13 @@ package struct PhoneGenerator: Sendable {
             ]
     }
 
-    /// Ids of those whom a login or the store's history names; the vault holds its own as written.
+    /// Returns user IDs with special characters for the users in logins and in the store's purchase
+    /// history.
+    ///
+    /// The ID in the vault is not changed.
     private func ids(_ random: inout SeededGenerator) -> [String: String] {
-        // One with a percent sign in it is read in two ways, as the native side decodes or not
-        // (C-22), which nobody can tell.
+        // An ID with a percent sign would be ambiguous, because the native side may or may not
+        // decode it (C-22). No such ID is used.
         let hard = ["a&locked=true", "x#y", "s p", "plus+sign", "über", "colon:one"]
         let (first, second) = (
             Int.random(in: 0..<hard.count, using: &random),
@@ -181,7 +190,7 @@ package struct PhoneGenerator: Sendable {
         Int.random(in: 0..<one, using: &random) == 0
     }
 
-    /// What the phone holds before the first launch.
+    /// Returns random data that is on the phone before the first launch of the app.
     private func contents(_ random: inout SeededGenerator) -> PhoneChange {
         var change = PhoneChange()
         if chance(4, &random) {
@@ -211,7 +220,7 @@ package struct PhoneGenerator: Sendable {
         return change
     }
 
-    /// In which of its documented ways the native side answers.
+    /// Returns a random variant of the native side's responses that Despia's documentation allows.
     private func manners(_ random: inout SeededGenerator) -> BridgePlan {
         var plan = BridgePlan()
         switch Int.random(in: 0..<5, using: &random) {
@@ -233,7 +242,7 @@ package struct PhoneGenerator: Sendable {
         return plan
     }
 
-    /// What goes wrong on the bridge.
+    /// Returns a random fault of the bridge between the page and the native side.
     private func faults(_ random: inout SeededGenerator) -> BridgePlan {
         var plan = BridgePlan()
         let faults: [(BridgePlan.Fault.Kind, String, PhoneChange.VaultRole?)] = [
@@ -255,7 +264,8 @@ package struct PhoneGenerator: Sendable {
         return plan
     }
 
-    /// What goes wrong at the app's backend before it goes well.
+    /// Returns random failures of the registrations at the app's backend, followed by a success or
+    /// permanent.
     private func troubles(_ random: inout SeededGenerator) -> AppBackendPlan {
         var plan = AppBackendPlan()
         let bad: [AppBackendPlan.Answer] = [
@@ -326,7 +336,8 @@ package struct PhoneGenerator: Sendable {
         return action
     }
 
-    /// A change of identity that takes its time, and a tap to buy while it goes on (C-18).
+    /// Returns steps in which the user taps to buy while a slow change of the user ID is in
+    /// progress (C-18).
     private func slowly(_ action: AppAction, _ plan: AppBackendPlan) -> [PhoneStep] {
         var (action, plan) = (action, plan)
         action.isAtOnce = true

@@ -1,12 +1,12 @@
 package import Conformance
 
-/// What happens to an app on a phone, from before its first launch on.
+/// A generated history of an app on a phone, starting before the first launch of the app.
 ///
-/// A value of steps as contracts write them; who the phone's user is in the end is worked out by
-/// `PhoneModel`.
+/// The steps have the same form as in contracts. `PhoneModel` derives the user that the phone must
+/// have at the end.
 package struct PhoneLife: Hashable, Sendable {
     package var steps: [PhoneStep]
-    /// Ids of users that commands must carry to the letter (C-21), by the user.
+    /// User IDs, by the name of the user, that bridge commands must contain unchanged (C-21).
     package var ids: [String: String] = [:]
 
     package init(_ steps: [PhoneStep], ids: [String: String] = [:]) {
@@ -14,7 +14,7 @@ package struct PhoneLife: Hashable, Sendable {
         self.ids = ids
     }
 
-    /// What happens, for people: `The app is launched, logs out and is launched`.
+    /// The title of the history in words, such as `The app: launch, logout, launch`.
     package var title: String {
         let names = ids.sorted { $0.key < $1.key }.map { "\($0.key) is '\($0.value)'" }
         return "The app: " + (names + steps.map(\.words)).joined(separator: ", ")
@@ -30,7 +30,8 @@ package struct PhoneLife: Hashable, Sendable {
         return words.prefix(6).joined(separator: "-")
     }
 
-    /// A name for it that is the same wherever it was found, and another for each cause.
+    /// Returns the ID of a failed history, which depends only on the steps and the failure
+    /// signature.
     package func storyID(_ cause: LifeCause) -> String {
         var lines: [String] = [cause.words]
         for step in steps { lines.append(step.essence) }
@@ -39,19 +40,19 @@ package struct PhoneLife: Hashable, Sendable {
         return "\(slug)-\(Story.digits(of: text))"
     }
 
-    /// Whether all that happens in the other one happens here as well, in that order.
+    /// Returns whether this history contains every step of the other history, in the same order.
     package func contains(_ other: PhoneLife) -> Bool {
         var rest = other.steps.map(\.essence)[...]
         for part in steps.map(\.essence) where part == rest.first { rest.removeFirst() }
         return rest.isEmpty
     }
 
-    // MARK: Smaller ones
+    // MARK: Smaller variants
 
-    /// Lives with less in them, the smallest first: ends cut off, then steps one by one, then parts of
-    /// steps.
+    /// Smaller variants of a failed history, the smallest first: without the end, without single
+    /// steps, or without parts of a step.
     ///
-    /// They need not be possible.
+    /// A variant may be an impossible history; the caller must check this.
     package var shorter: [PhoneLife] {
         var found: [PhoneLife] = []
         let ends = [steps.count / 4, steps.count / 2, steps.count * 3 / 4, steps.count - 1]
@@ -80,21 +81,21 @@ package struct PhoneLife: Hashable, Sendable {
 }
 
 extension PhoneStep {
-    /// What a person reads of it.
+    /// The phrase for this step in the title of a history.
     fileprivate var words: String {
         switch self {
         case .app(let action):
-            let kill = action.killedAt.map { ", killed once it has \($0.words)" } ?? ""
-            return action.name.words + (action.isAtOnce ? " and at once" : "") + kill
+            let kill = action.killedAt.map { ", killed after it has \($0.words)" } ?? ""
+            return action.name.words + (action.isAtOnce ? " without waiting" : "") + kill
         case .phone(let change):
-            return change.act?.words ?? "on a phone that holds " + change.contents
+            return change.act?.words ?? "on a phone with " + change.contents
         case .bridge(let plan): return plan.words
         case .backend(let plan): return plan.words
-        case .store: return "the store acts"
+        case .store: return "store event"
         }
     }
 
-    /// What it is, without its particulars.
+    /// The kind of the step without its details, from which the ID of a failed history is computed.
     fileprivate var essence: String {
         switch self {
         case .app(let action):
@@ -111,7 +112,7 @@ extension PhoneStep {
         }
     }
 
-    /// The same with a part of it left out.
+    /// Variants of the step, each without one of its parts.
     fileprivate var plainer: [PhoneStep] {
         switch self {
         case .app(var action):
@@ -188,7 +189,7 @@ extension AppAction.Name {
         case .restore: "restore"
         case .login: "login"
         case .logout: "logout"
-        case .status: "look at the status"
+        case .status: "status check"
         case .callback: "purchase callback"
         case .wait: "wait"
         case .signUp: "sign-up"
@@ -206,7 +207,7 @@ extension AppAction.KillPoint {
         switch self {
         case .registered: "registered"
         case .loggedIn: "logged in"
-        case .idWritten: "written the id"
+        case .idWritten: "written the user ID"
         }
     }
 }
@@ -214,12 +215,12 @@ extension AppAction.KillPoint {
 extension PhoneChange.Act {
     fileprivate var words: String {
         switch self {
-        case .reinstall: "installed anew"
-        case .secondPhone: "a second phone"
-        case .cloned: "a cloned phone"
-        case .loseID: "the id is lost"
+        case .reinstall: "reinstallation"
+        case .secondPhone: "second phone"
+        case .cloned: "cloned phone"
+        case .loseID: "loss of the user ID in the vault"
         case .complete: "the purchase completes"
-        case .cancel: "the purchase is cancelled"
+        case .cancel: "the purchase is canceled"
         case .fail: "the purchase fails"
         }
     }
@@ -227,51 +228,53 @@ extension PhoneChange.Act {
 
 extension PhoneChange {
     fileprivate var contents: String {
-        var parts: [String] = vault.keys.map(\.rawValue).sorted().map { "the \($0)" }
-        if let history { parts.append(history.isEmpty ? "an empty history" : "a history") }
+        var parts: [String] = vault.keys.map(\.rawValue).sorted().map { "the vault entry '\($0)'" }
+        if let history {
+            parts.append(history.isEmpty ? "an empty purchase history" : "a purchase history")
+        }
         switch installID {
-        case .late: parts.append("a late install id")
-        case .missing: parts.append("no install id")
+        case .late: parts.append("a delayed install ID")
+        case .missing: parts.append("no install ID")
         case nil: break
         }
-        if let kind { parts.append("the agent of \(kind.rawValue)") }
-        return parts.isEmpty ? "nothing" : parts.joined(separator: " and ")
+        if let kind { parts.append("the user agent of '\(kind.rawValue)'") }
+        return parts.isEmpty ? "no data" : parts.joined(separator: " and ")
     }
 }
 
 extension BridgePlan {
     fileprivate var words: String {
         let faults = faults.map { "\($0.kind.rawValue) \($0.scheme)" }
-        let all = faults + (switches.isEmpty ? [] : ["with other manners"])
-        return "bridge " + all.joined(separator: ", ")
+        let all = faults + (switches.isEmpty ? [] : ["unusual but documented responses"])
+        return "bridge: " + all.joined(separator: ", ")
     }
 }
 
 extension AppBackendPlan {
     fileprivate var words: String {
         let routes = answers.keys.sorted().map { route in
-            "\(route) " + (answers[route] ?? []).map(\.word).joined(separator: " ")
+            "\(route) " + (answers[route] ?? []).map(\.word).joined(separator: ", then ")
         }
         let rest = [
-            isPermanent ? "for ever" : nil,
-            learnsPurchases ? nil : "that hears of no purchase",
+            isPermanent ? "permanently" : nil,
+            learnsPurchases ? nil : "not notified of purchases",
         ].compactMap(\.self)
-        return "backend " + (routes + rest).joined(separator: ", ")
+        return "app backend: " + (routes + rest).joined(separator: ", ")
     }
 }
 
 extension AppBackendPlan.Answer {
     fileprivate var word: String {
         switch self {
-        case .ok: "well"
-        case .status(let status): "\(status)"
-        case .reset: "broken off"
-        case .never: "never"
-        case .slow: "slowly"
-        case .otherID: "with another id"
-        case .noID, .nullID, .undefinedID: "without an id"
-        case .claimed: "claimed"
-        case .recovered: "recovered"
+        case .ok: "succeeds"
+        case .status(let status): "fails with \(status)"
+        case .reset: "fails with a connection reset"
+        case .never: "does not respond"
+        case .slow: "responds slowly"
+        case .otherID: "returns another user ID"
+        case .noID, .nullID, .undefinedID: "returns no user ID"
+        case .claimed: "claims the user ID for the account"
+        case .recovered: "returns the user ID of the account"
         }
     }
 }

@@ -1,20 +1,24 @@
 internal import Conformance
 
-/// Who a correct app's user is after each step, and what it shows, as far as the rules fix it.
+/// A model of a correct app on a phone.
+///
+/// It predicts the app's user after each step and the content of its page, where the identity rules
+/// define them.
 ///
 /// Source: identity rules, part B: C-01 to C-09, C-16 to C-31.
 struct PhoneModel: Sendable {
-    /// Whose id the phone has.
+    /// The user whose ID a correct app keeps on the phone.
     enum Holder: Hashable, Sendable {
         case user(String)
-        /// One that a logout made up.
+        /// The phone has a new ID that a logout created.
         case other
-        /// Whoever else: a purchase in the history is of somebody who must not be taken for the user.
+        /// The phone has any ID except this user's ID. A purchase in the store's history belongs to
+        /// this user, who must not become the app's user.
         case not(String)
-        /// The rules leave it to what the app finds.
+        /// The identity rules do not determine the ID.
         case open
 
-        /// Whether one id is meant.
+        /// Whether the identity rules determine the ID.
         var isKnown: Bool {
             switch self {
             case .user, .other: true
@@ -23,86 +27,98 @@ struct PhoneModel: Sendable {
         }
     }
 
-    /// Whether the page shows what is paid for.
+    /// Whether the app's page shows the paid content; `open` when the identity rules do not
+    /// determine it.
     enum Access: Hashable, Sendable {
         case no, yes, open
     }
 
-    /// What the page can be asked to show of the subscription (C-25).
+    /// The subscription status that the app's page must show (C-25).
     enum Status: Hashable, Sendable {
-        /// The history says nothing, which is no end of a subscription.
+        /// The store's purchase history is missing, which does not mean that a subscription ended.
         case unknown
         case active(product: String)
     }
 
     private(set) var holder = Holder.open
     private(set) var access = Access.no
-    /// What the page shows of the subscription since it was looked at; nil: nobody can tell.
+    /// The subscription status that the page shows since the last status check; nil when the status
+    /// is not predictable.
     private(set) var status: Status?
     private(set) var isOpen = false
-    /// Two pages are open, of which nobody can say which one is tapped.
+    /// Whether two pages of the app are open, so that it is undetermined which page gets a tap.
     private var isDoubled = false
     private(set) var wasDoubled = false
-    /// Whether a sheet of the store waits for its end.
+    /// Whether a payment sheet of the store is open.
     private(set) var hasSheet = false
-    /// It was asked for while something went on, and may not have come.
+    /// Whether the payment sheet was requested during another operation, so that it may not have
+    /// opened.
     private(set) var isSheetDoubtful = false
-    /// The page is told how a sheet ends.
+    /// Whether the page receives the result of a payment sheet from the native side.
     private var hasResults = true
-    /// The page may believe that the sheet which was closed is still there.
+    /// Whether the page may assume that a payment sheet is open that was already closed.
     private var isSheetBelieved = false
     private(set) var hasLoggedOut = false
     private(set) var hasLoggedIn = false
-    /// The last logout was one of an account.
+    /// Whether the user was signed in to an account before the last logout.
     private var hasLeftAccount = false
-    /// An account was left, and the vault's entry is lost since (C-31).
+    /// Whether the user logged out of an account and the vault lost the user ID afterward (C-31).
     private(set) var hasLostLeft = false
-    /// The first launch took the id of a purchase in the store's history.
+    /// Whether the first launch took the user ID from a purchase in the store's history.
     private(set) var hasAdopted = false
-    /// The button took another id than the phone had from the store's history.
+    /// Whether the restore button replaced the user ID on the phone with an ID from the store's
+    /// history.
     private(set) var hasRestored = false
-    /// Another id may not take the place of this one without a decision (C-29).
+    /// Whether the user ID is locked: no other ID may replace it without a decision of the user
+    /// (C-29).
     private var isLocked = false
-    /// Whether it is locked depends on the app: a login may lock, what is lost may be locked no more.
+    /// Whether it depends on the app if the user ID is locked.
+    ///
+    /// A login may lock the ID, and a lost ID may be unlocked.
     private var isLockOpen = false
-    /// Nobody can say whether a page that was to die in the middle of something did.
+    /// Whether no page of the app can be open.
+    ///
+    /// The value is false after a page was killed during an operation.
     private var isSurelyClosed = true
-    /// The install id is another one since.
+    /// Whether the install ID of the phone has changed.
     private(set) var isNewInstall = false
-    /// What people did, without waiting.
+    /// The number of user actions so far, not counting waits.
     private(set) var gestureCount = 0
-    /// Nothing was done but opening and closing pages.
+    /// Whether all steps so far only opened or closed pages.
     private(set) var isOnlyOpened = true
-    /// The last gesture must change nothing: a restore or a login that finds nobody.
+    /// The last user action, if that action must change nothing, such as a restore or a login that
+    /// finds no user; nil for other actions.
     private(set) var idleGesture: AppAction.Name?
     private var history: [HistoryEntry]?
-    /// The history is answered in another form than usual.
+    /// The form of the native side's response to a history request; nil for the usual form.
     private var manner: String?
     private(set) var vaultUser: String?
     private var hasLaunched = false
-    /// Something was bought, which the store keeps.
+    /// Whether the user completed a purchase, which is now in the store's history.
     private var hasCompleted = false
-    /// The backend may have heard of a purchase.
+    /// Whether the app's backend may know of a purchase.
     private var hasBought = false
-    /// How many paywalls must have opened; nil: nobody can tell.
+    /// The number of paywalls that must have opened so far; nil when the number is not predictable.
     private(set) var paywallCount: Int? = 0
     private(set) var hasCallback = false
-    /// No runtime is there.
+    /// Whether the app runs in a browser without the Despia runtime.
     private(set) var isBrowser = false
-    /// The install id never comes.
+    /// Whether the phone never provides its install ID.
     private(set) var isNameless = false
-    /// A fault of the bridge, or a death in the middle, may keep anything from being done.
+    /// Whether a fault of the bridge, or a kill during an operation, may have prevented effects.
     private(set) var isDisturbed = false
     private var lostWrites: Set<PhoneChange.VaultRole?> = []
-    /// Registrations went wrong at some time.
+    /// Whether any registration failed so far.
     private var hasTrouble = false
-    /// Registrations go wrong for ever.
+    /// Whether all registrations fail permanently.
     private(set) var isShut = false
-    /// Registrations fail at once from before the first launch on, and there is time to try again.
+    /// Whether registrations failed immediately from before the first launch, and the app had time
+    /// for a retry.
     private(set) var isTriedAgain = false
-    /// Somebody's id is no plain word.
+    /// Whether any user ID contains special characters.
     let hasHardIDs: Bool
-    /// Vault and alias keep what was written as it came, however it was written (C-22).
+    /// Whether the vault and the OneSignal alias keep values exactly as written, without decoding
+    /// them (C-22).
     private(set) var isRaw = false
     private var plan = AppBackendPlan()
 
@@ -110,10 +126,12 @@ struct PhoneModel: Sendable {
         hasHardIDs = !ids.isEmpty
     }
 
-    /// What must happen happens: nothing is in its way.
+    /// Whether all required effects must happen, because no fault can have prevented them.
     private var isWell: Bool { !isDisturbed && !hasTrouble && !isBrowser }
 
-    /// - Returns: Whether it can happen here at all.
+    /// Carries out a step of the history in the model.
+    ///
+    /// - Returns: Whether the step is possible in the current state.
     mutating func perform(_ step: PhoneStep) -> Bool {
         switch step {
         case .app(let action): return act(action)
@@ -121,9 +139,10 @@ struct PhoneModel: Sendable {
         case .bridge(let plan):
             guard takes(plan.faults) else { return false }
             if !plan.faults.isEmpty { isDisturbed = true }
-            // In another form it may not be understood.
+            // An app may not understand every form of the history response.
             if let word = plan.switches["history"]?.string { manner = word }
-            // Without it a page never learns that its sheet is closed.
+            // Without the result channel, a page is never notified that its payment sheet was
+            // closed.
             if plan.switches["hasResultChannel"] == .bool(false) { hasResults = false }
             if plan.switches["vaultDecode"]?.string == "raw" { isRaw = true }
             return true
@@ -138,8 +157,10 @@ struct PhoneModel: Sendable {
         }
     }
 
-    /// Faults add up, and how many lost writes in a row an app gets over is not said anywhere: they are
-    /// lost by one plan.
+    /// Returns whether the history can contain these bridge faults in addition to the earlier ones.
+    ///
+    /// No identity rule defines how many lost writes an app must survive. Therefore one step must
+    /// contain all losses of the same vault entry.
     private mutating func takes(_ faults: [BridgePlan.Fault]) -> Bool {
         let losses = faults.filter { $0.kind == .drop && $0.scheme == "setvault" }.map(\.role)
         guard lostWrites.isDisjoint(with: losses) else { return false }
@@ -147,7 +168,7 @@ struct PhoneModel: Sendable {
         return true
     }
 
-    // MARK: Acts
+    // MARK: Actions
 
     private mutating func act(_ action: AppAction) -> Bool {
         guard !isDoubled || Self.opening.contains(action.name) || action.name == .wait else {
@@ -187,7 +208,7 @@ struct PhoneModel: Sendable {
             restore()
         case .login:
             guard isOpen, !hasSheet, action.account != nil else { return false }
-            // A page dies of what follows from a login, which needs one that goes well.
+            // A kill in the middle of a login requires a login that succeeds.
             guard action.killedAt == nil || willLogIn(asAnother: isKnownDeath) else { return false }
             logIn()
         case .logout:
@@ -210,7 +231,8 @@ struct PhoneModel: Sendable {
         return true
     }
 
-    /// Within this time several attempts are made, whose distances can be compared.
+    /// The minimum wait in which an app makes several registration attempts whose intervals can be
+    /// compared.
     private static let retryTime = Duration.seconds(3)
 
     private static let opening: Set<AppAction.Name> = [.launch, .launchTwice, .reload, .kill]
@@ -226,7 +248,7 @@ struct PhoneModel: Sendable {
         case .user(let user):
             holder = .user(user)
             (hasAdopted, isLocked) = (true, true)
-        // Which one it takes, if any, it locks.
+        // If the app takes an ID from the store's history, it locks the ID.
         case .open: isLockOpen = true
         case .nobody:
             let strangers = (history ?? []).filter { !$0.isAnonymous }.compactMap(\.user)
@@ -243,7 +265,8 @@ struct PhoneModel: Sendable {
         paywallCount = isSheetDoubtful ? nil : paywallCount.map { $0 + 1 }
     }
 
-    /// A new page knows neither sheets nor what was unlocked.
+    /// Resets the state of the page, because a new page has no payment sheet and no unlocked
+    /// content.
     private mutating func closePage() {
         closeSheet()
         isSheetBelieved = false
@@ -261,7 +284,8 @@ struct PhoneModel: Sendable {
         closeSheet()
     }
 
-    /// What the page shows when it is asked for the subscription.
+    /// The subscription status that the page must show at a status check; nil when it is not
+    /// predictable.
     private var shownStatus: Status? {
         guard !hasCompleted, !isBrowser else { return nil }
         if let manner { return ["silent", "null"].contains(manner) ? .unknown : nil }
@@ -271,16 +295,19 @@ struct PhoneModel: Sendable {
         return .active(product: only.product)
     }
 
-    // MARK: Who it is
+    // MARK: Identity
 
-    /// Whom the store's history names (C-06); silence may be any of it.
+    /// The user that the app finds in the store's purchase history (C-06).
+    ///
+    /// A missing history may contain any user.
     private var choice: HistoryChoice {
         if manner != nil || hasCompleted { return .open }
         return HistoryChoice(history ?? [])
     }
 
-    /// An account was left, and nobody else's id is to be found: who has logged out must not come back
-    /// (C-31).
+    /// Whether the user logged out of an account and the store's history contains no other user.
+    ///
+    /// The logged-out user must not return (C-31).
     private var hasLeft: Bool {
         holder == .other && hasLeftAccount && choice == .nobody && history != nil
     }
@@ -290,10 +317,10 @@ struct PhoneModel: Sendable {
         switch choice {
         case .nobody: idleGesture = isWell ? .restore : nil
         case .open: if history != nil || hasCompleted { (holder, isLockOpen) = (.open, true) }
-        // Who is signed in is not replaced without a word (C-26).
+        // A restore does not silently replace a signed-in user (C-26).
         case .user where hasLoggedIn: break
         case .user where isLocked || isLockOpen: (holder, isLockOpen) = (.open, true)
-        // Whether it locks what it has already is the app's.
+        // It depends on the app whether a restore locks the ID that the phone already has.
         case .user(let user) where holder == .user(user): isLockOpen = true
         case .user(let user):
             if holder.isKnown { hasRestored = true }
@@ -302,7 +329,9 @@ struct PhoneModel: Sendable {
         if hasBought { access = .open }
     }
 
-    /// Whether the login that is planned goes well, or even ends with another id being written.
+    /// Returns whether the next login succeeds.
+    ///
+    /// With `asAnother`, the login must also write another user's ID.
     private func willLogIn(asAnother: Bool) -> Bool {
         guard !isLocked, !isLockOpen else { return false }
         var plan = plan
@@ -318,7 +347,7 @@ struct PhoneModel: Sendable {
         switch plan.takeNext("login") {
         case .claimed, .ok: (hasLoggedIn, isLockOpen) = (true, true)
         case .recovered(let user):
-            // What is locked is not replaced without a decision (C-29).
+            // A locked ID is not replaced without a decision of the user (C-29).
             if isLocked, !isLockOpen, holder.isKnown, holder != .user(user) { break }
             if isLockOpen || isLocked {
                 if holder != .user(user) { holder = .open }
@@ -327,7 +356,7 @@ struct PhoneModel: Sendable {
             }
             (hasLoggedIn, isLockOpen) = (true, true)
             if hasBought { access = .open }
-        // A login that fails, or names nobody, changes nothing (C-27).
+        // A login that fails, or that returns no ID, changes nothing (C-27).
         case .status, .reset, .noID, .nullID, .undefinedID: idleGesture = isWell ? .login : nil
         case .never, .slow, .otherID, nil: holder = .open
         }
@@ -339,7 +368,7 @@ struct PhoneModel: Sendable {
         hasLoggedOut = true
         hasLoggedIn = false
         (isLocked, isLockOpen) = (false, false)
-        // What one person unlocked is not the next one's (C-30).
+        // Content that one user unlocked stays locked for the next user (C-30).
         access = isWell || !hasBought ? .no : .open
     }
 
@@ -380,7 +409,7 @@ struct PhoneModel: Sendable {
         return true
     }
 
-    /// Whose id it must have, where the rules say so.
+    /// The user ID that the phone must have; nil where the identity rules do not determine it.
     var identity: AppExpectation.Identity.Wanted? {
         guard !isDisturbed, hasLaunched, !isBrowser, !isShut else { return nil }
         return switch holder {
@@ -392,12 +421,12 @@ struct PhoneModel: Sendable {
     }
 }
 
-/// Whom purchases of the store account name (C-06): of those that are still active the latest, else
-/// the latest that has ended.
+/// The user in the store account's purchase history (C-06): the user of the latest active purchase,
+/// or without active purchases the user of the latest ended purchase.
 enum HistoryChoice: Hashable, Sendable {
     case user(String)
     case nobody
-    /// Two of one moment.
+    /// The latest purchases are at the same time and belong to different users.
     case open
 
     init(_ history: [HistoryEntry]) {
@@ -416,7 +445,7 @@ enum HistoryChoice: Hashable, Sendable {
 }
 
 extension AppBackendPlan.Answer {
-    /// Whether a call fails as soon as it arrives.
+    /// Whether a call to the app's backend fails as soon as the call arrives.
     fileprivate var failsAtOnce: Bool {
         switch self {
         case .status, .reset: true

@@ -1,13 +1,13 @@
 internal import Conformance
 
-/// One thing that must be so at the end of a phone's life, as contracts say it.
+/// One expectation about the state after a phone's history, in the form that contracts use.
 struct PhoneQuestion {
     let clause: String
     let ask: (inout AppExpectation) -> Void
 }
 
 extension PhoneModel {
-    /// All that a life's rules say of an app that keeps them.
+    /// Returns everything that a correct app must fulfill after this history.
     func questions(at place: SourceLocation) -> [PhoneQuestion] {
         var questions = promises.map { name in
             PhoneQuestion(clause: clause(of: name)) {
@@ -42,11 +42,12 @@ extension PhoneModel {
                 PhoneQuestion(clause: identityClause(wanted)) { $0.identities.append(identity) }
             )
         }
-        // Whoever waits for something gives up at last.
+        // An app that waits for a response must give up at some time, so the page does not stay
+        // loading.
         show("C-20", [(.loading, false, false)])
         switch access {
         case .no: show(hasLoggedOut ? "C-30" : "C-23", [(.access, false, false)])
-        // For the store's server an id in another form is another person.
+        // In another form, such as without decoding, a user ID is another user for RevenueCat.
         case .yes where isRaw && hasHardIDs: break
         case .yes: show("C-23", [(.access, true, false)])
         case .open: break
@@ -71,7 +72,7 @@ extension PhoneModel {
         return questions
     }
 
-    /// The clauses that lives can be asked for.
+    /// The IDs of the contract clauses that the history of a phone can test.
     static var clauses: [String] {
         let asked =
             promises + [.silent, .lockedFirst, .unguessable, .calledBack, .sameID, .backsOff]
@@ -107,9 +108,9 @@ extension PhoneModel {
         return hasLoggedIn ? "C-28" : "C-05"
     }
 
-    // MARK: Promises
+    // MARK: Invariants
 
-    /// What every life of a correct app keeps, whatever happens in it.
+    /// The invariants that a correct app keeps in an ordinary history.
     private static let promises: [ClientPromise] = [
         .usableIDs, .writtenFirst, .aliased, .oneIdentity, .registersHonestly, .registersOnce,
         .wholeRegistrations, .steadyDevice, .registeredBeforePaywall, .onePurchaser, .gated,
@@ -117,19 +118,21 @@ extension PhoneModel {
         .resolvesOnce,
     ]
 
-    /// What is kept even though no registration ever comes to anything.
+    /// The invariants that a correct app keeps even when no registration succeeds.
     private static let shutPromises: [ClientPromise] = [
         .usableIDs, .registeredBeforePaywall, .singlePaywall, .encoded, .privateVault, .unbroken,
         .readsInTurn,
     ]
 
-    /// What is kept where no registration can be whole, for there is no install id.
+    /// The invariants that a correct app keeps when registrations are incomplete, because the
+    /// install ID is missing.
     private static let namelessPromises: [ClientPromise] = [
         .usableIDs, .steadyDevice, .registeredBeforePaywall, .singlePaywall, .encoded,
         .privateVault, .unbroken, .readsInTurn,
     ]
 
-    /// What is kept where vault and alias hold ids in another form than the backend.
+    /// The invariants that a correct app keeps when the vault and the OneSignal alias contain IDs
+    /// in another form than the backend.
     private static let rawPromises: [ClientPromise] = [
         .usableIDs, .registersHonestly, .wholeRegistrations, .steadyDevice,
         .registeredBeforePaywall,
@@ -137,24 +140,24 @@ extension PhoneModel {
         .readsInTurn, .resolvesOnce,
     ]
 
-    /// What is kept by what happened here alone.
+    /// The invariants that a correct app keeps in this history.
     private var promises: [ClientPromise] {
         if isBrowser { return [.silent, .unbroken] }
         if isNameless { return Self.namelessPromises }
         if isShut { return Self.shutPromises + (isTriedAgain ? [.backsOff] : []) }
         let isInAnotherForm = isRaw && hasHardIDs
         var promises = isInAnotherForm ? Self.rawPromises : Self.promises
-        // It is the install id's, and that is another one by now.
+        // The device ID is the install ID of the phone, which has changed.
         if isNewInstall { promises.removeAll { $0 == .steadyDevice } }
-        // Each of two pages may tell.
+        // Each of the two pages may register.
         if wasDoubled { promises.removeAll { $0 == .registersOnce } }
-        // A tap that comes before the start is over may be ignored.
+        // The app may ignore a tap before its start is complete.
         if hasLoggedOut, !isDisturbed { promises += [.unguessable, .unlocksFirst] }
         if isOnlyOpened, !isDisturbed { promises.append(.sameID) }
         if hasCallback, !isDisturbed { promises.append(.calledBack) }
         if isInAnotherForm { return promises }
         if hasAdopted { promises.append(.lockedFirst) }
-        // Whatever comes late after the first launch must change nothing.
+        // Right after the first launch, no late response of the native side may change the user ID.
         if gestureCount == 1 { promises.append(.steadyID) }
         if idleGesture != nil { promises.append(.unchanged) }
         return promises

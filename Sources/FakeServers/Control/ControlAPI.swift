@@ -1,22 +1,22 @@
 package import Conformance
 internal import Providers
 
-/// The control API below `/assay/v1`: whatever a person, a test or the command line does to the
+/// The control API at `/assay/v1`, through which a person, a test or the command line operates the
 /// fakes.
 package final class ControlAPI: Sendable {
     typealias Refusal = ControlRefusal
 
-    /// One request, read and checked.
+    /// A request to the control API that was parsed and validated.
     struct Call: Sendable {
         let request: HTTPMessage.Request
-        /// What stands in the place of the path's brace; empty when it has none.
+        /// The value of the variable in the path, such as `{name}`; empty when the path has none.
         let value: String
         let namespace: String
         let body: JSONObject
 
         func query(_ name: String) -> String? { request.query(name) }
 
-        /// Whether the body gives something of that name; null is nothing.
+        /// Returns whether the body has a member with this name whose value is not null.
         func gives(_ name: String) -> Bool { body[name].map { !$0.isNull } ?? false }
     }
 
@@ -24,15 +24,16 @@ package final class ControlAPI: Sendable {
     let courier: Courier
     let version: String
     let allowedHosts: Set<String>
-    /// Names by which this machine may be called, beside loopback's and those.
+    /// Further host names by which this machine may be called, in addition to loopback names and
+    /// the allowed hosts.
     private let hostNames: Set<String>
     let servers: [FakeServer]
     let routes: [ControlRoute]
-    /// Tells this process from the one before it on the same port.
+    /// An ID that distinguishes this process from an earlier process on the same port.
     let process: String
-    /// What is secret beside the tables and what the fakes were told.
+    /// The secrets in the profile, which are redacted in addition to the secrets in the fakes.
     let profiled: SecretDeclaration
-    /// What a caller has to show; nil: everybody on this machine may call.
+    /// The token that callers must send; nil allows every caller on this machine.
     private let token: Secret?
 
     package init(
@@ -58,7 +59,8 @@ package final class ControlAPI: Sendable {
         self.process = process
     }
 
-    /// What the profile declares, and what the fakes were told since.
+    /// All secrets to redact: those that the profile declares and those that are configured in the
+    /// fakes.
     var declared: SecretDeclaration {
         var declared = world.declared
         declared.names += profiled.names
@@ -66,17 +68,17 @@ package final class ControlAPI: Sendable {
         return declared
     }
 
-    // MARK: Answering
+    // MARK: Responding
 
-    /// An answer, or lines that go on.
+    /// The response to a call of the control API: a complete response or a stream of lines.
     package enum Answer: Sendable {
         case whole(HTTPMessage.Response)
         case lines(AsyncStream<String>)
     }
 
-    /// The response to a call of `/health`, made without the lock of the namespaces.
+    /// Responds to a call of `/health`, without the lock of the namespaces.
     ///
-    /// - Returns: Nil for every other call, and for one that is to be refused.
+    /// - Returns: The response; nil for every other call and for a call that must be refused.
     func health(_ request: HTTPMessage.Request) -> HTTPMessage.Response? {
         guard request.method == "GET", request.target == "/assay/v1/health", request.body.isEmpty
         else { return nil }
@@ -102,7 +104,8 @@ package final class ControlAPI: Sendable {
             var body: JSONObject = ["error": .string(redaction.text(error.text))]
             if let hint = error.hint { body["hint"] = .string(redaction.text(hint)) }
             var response = HTTPMessage.Response(error.status, json: .object(body))
-            // A refusal in a frame of a foreign page would look as if the page had been admitted.
+            // Without this header a foreign page could show the refusal in a frame, as if it had
+            // access.
             response.fields.append(LivePage.unframed)
             if error.status == 401 {
                 response.fields.append(HTTPMessage.Field("www-authenticate", "Bearer"))
@@ -111,7 +114,9 @@ package final class ControlAPI: Sendable {
         }
     }
 
-    /// Digests are compared, which take the same time whatever they are.
+    /// Checks the token of a call.
+    ///
+    /// The check compares digests, so that its duration reveals nothing about the token.
     private func checkToken(_ request: HTTPMessage.Request) throws(Refusal) {
         guard let token else { return }
         let shown = request.authorization.flatMap { $0.scheme == "bearer" ? $0.credential : nil }
@@ -121,15 +126,15 @@ package final class ControlAPI: Sendable {
             throw Refusal(
                 401,
                 shown == nil
-                    ? "the control API demands its token" : "that is not the control API's token",
+                    ? "the control API requires a token" : "the token is wrong",
                 hint:
-                    "it is what ASSAY_CONTROL_TOKEN said when this was started, as a bearer's"
+                    "send the server's ASSAY_CONTROL_TOKEN as the bearer token in 'Authorization'"
             )
         }
     }
 
-    /// A web page must not move the fakes: neither from another origin nor by a name that points
-    /// here.
+    /// Refuses calls of web pages from another origin, and calls through a foreign host name that
+    /// resolves to this machine.
     private func checkOrigin(_ request: HTTPMessage.Request) throws(Refusal) {
         let host = Self.hostName(request[field: "host"] ?? "")
         guard LoopbackHost.isLoopback(host) || allowedHosts.union(hostNames).contains(host) else {
@@ -144,17 +149,17 @@ package final class ControlAPI: Sendable {
             guard origin == own else {
                 throw Refusal(
                     403,
-                    "a page of \(origin) may not call the control API",
-                    hint: "call it from a program, or from the page that assay serve serves"
+                    "a web page of \(origin) may not call the control API",
+                    hint: "call it from a program, or from the live page of assay serve"
                 )
             }
         }
-        // A page on another port of this machine is same-site, and foreign all the same.
+        // A page on another port of this machine is same-site but still a different origin.
         if request.isFromForeignPage {
             throw Refusal(
                 403,
-                "a page of another origin may not call the control API",
-                hint: "to look at it, type its address into the browser"
+                "a web page of another origin may not call the control API",
+                hint: "to open the live page, type its address into the browser"
             )
         }
     }
@@ -168,7 +173,7 @@ package final class ControlAPI: Sendable {
 
     private func answer(_ request: HTTPMessage.Request) async throws(Refusal) -> Answer {
         guard let segments = request.pathSegments else {
-            throw Refusal(400, "the path is no UTF-8")
+            throw Refusal(400, "the path is not UTF-8")
         }
         if segments.isEmpty {
             return .whole(
@@ -179,7 +184,7 @@ package final class ControlAPI: Sendable {
             )
         }
         guard segments.starts(with: ["assay", "v1"]) else {
-            throw Refusal(404, "the control API lies below /assay/v1")
+            throw Refusal(404, "the control API is at /assay/v1")
         }
         let (route, value) = try route(request, Array(segments.dropFirst(2)))
         let call = try read(request, route, value)
@@ -197,16 +202,17 @@ package final class ControlAPI: Sendable {
         if let found = routes.match(request.method, path) { return found }
         let methods = routes.methods(of: path)
         guard methods.isEmpty else {
-            throw Refusal(405, "\(request.path) takes \(methods.joined(separator: ", "))")
+            throw Refusal(405, "\(request.path) accepts only \(methods.joined(separator: ", "))")
         }
         throw Refusal(
             404,
             "there is no \(request.method) \(request.path)",
-            hint: "GET /assay/v1/openapi.json lists everything"
+            hint: "GET /assay/v1/openapi.json lists all operations"
         )
     }
 
-    /// Nothing that was sent is left aside: what a route does not know, it refuses.
+    /// Parses the request for an operation, and refuses unknown parameters and members instead of
+    /// ignoring them.
     private func read(
         _ request: HTTPMessage.Request,
         _ route: ControlRoute,
@@ -216,10 +222,10 @@ package final class ControlAPI: Sendable {
         if let other = request.query.first(where: { !known.contains($0.name) }) {
             throw .unknown(other.name, "parameter", of: route.place, among: known)
         }
-        // What an export wrote holds bodies that are nested themselves.
+        // An exported state contains deeply nested bodies.
         let (object, problem) = request.jsonObject(depthMax: 256)
         guard var body = object else {
-            throw Refusal(400, "the body is no JSON object: \(problem)")
+            throw Refusal(400, "the body is not a JSON object: \(problem)")
         }
         let namespace = try namespace(request, route, &body)
         try route.members.check(body, of: route.place) {
@@ -229,13 +235,15 @@ package final class ControlAPI: Sendable {
             throw Refusal(
                 404,
                 "there is no namespace '\(namespace)'",
-                hint: "PUT /assay/v1/namespaces/\(namespace) makes it"
+                hint: "PUT /assay/v1/namespaces/\(namespace) creates it"
             )
         }
         return Call(request: request, value: value, namespace: namespace, body: body)
     }
 
-    /// The namespace that the query, a header or the body names; they may not name two.
+    /// Returns the namespace that the query, a header or the body of a request names.
+    ///
+    /// It is an error if they name different namespaces.
     private func namespace(
         _ request: HTTPMessage.Request,
         _ route: ControlRoute,
@@ -244,7 +252,7 @@ package final class ControlAPI: Sendable {
         var names = [request.query("namespace"), request[field: "x-assay-namespace"]]
         if route.takesNamespace, let member = body["namespace"], !member.isNull {
             guard let name = member.string else {
-                throw Refusal(400, "'namespace' takes a text, not \(member.kind)")
+                throw Refusal(400, "'namespace' takes a string, not \(member.kind)")
             }
             names.append(name)
         }
@@ -258,7 +266,9 @@ package final class ControlAPI: Sendable {
 
     // MARK: Providers
 
-    /// What a provider offers; the answer shows the deliveries that it set off.
+    /// Runs an operation that the fake of a provider adds to the control API.
+    ///
+    /// The response contains the webhook deliveries that the operation caused.
     func carryOut(
         _ control: ProviderControl,
         _ call: Call
@@ -266,7 +276,7 @@ package final class ControlAPI: Sendable {
         let first = nextDelivery(call.namespace)
         let query = call.request.query
         let asked = ProviderControl.Call(value: call.value, body: call.body, query: query)
-        // Who only looks wakes nobody.
+        // A GET request changes nothing, so the webhook dispatcher is not notified.
         let isLook = control.method == "GET"
         let result = world.edit(call.namespace, notifies: !isLook) {
             services,
@@ -288,20 +298,20 @@ package final class ControlAPI: Sendable {
 
     func text(_ text: String, _ what: String) throws(Refusal) -> String {
         guard !text.isEmpty, text.utf8.count <= 200 else {
-            throw Refusal(400, "\(what) has 1 to 200 characters")
+            throw Refusal(400, "\(what) must have 1 to 200 characters")
         }
         return text
     }
 }
 
-// MARK: - What it is
+// MARK: - General operations
 
 extension ControlRoute {
     static let root = ControlRoute(
         "root",
         "GET",
         "",
-        "Version, addresses of the fakes, namespaces.",
+        "Returns the version of Assay, the addresses of the fakes and the namespaces.",
         takesNamespace: false,
         work: .answer { api, _ in
             let fakes = api.servers.map {
@@ -319,7 +329,7 @@ extension ControlRoute {
         "health",
         "GET",
         "/health",
-        "Whether the process answers.",
+        "Returns whether the process responds.",
         takesNamespace: false,
         work: .answer { _, _ in ControlAPI.healthy }
     )
@@ -328,7 +338,7 @@ extension ControlRoute {
         "openapi",
         "GET",
         "/openapi.json",
-        "This document.",
+        "Returns this document.",
         takesNamespace: false,
         work: .answer { api, _ in api.routes.document(version: api.version) }
     )

@@ -1,24 +1,24 @@
 internal import Conformance
 internal import Providers
 
-/// A namespace's time.
+/// Operations of the control API on the virtual clock of a namespace.
 extension ControlRoute {
     static let clockRoutes = [
         ControlRoute(
             "clock",
             "GET",
             "/clock",
-            "The namespace's time.",
+            "Returns the time of a namespace's clock.",
             work: .answer { api, call in api.shownClock(call.namespace) }
         ),
         ControlRoute(
             "setClock",
             "PUT",
             "/clock",
-            "Moves the clock to a time, or lets it stand still or run.",
+            "Sets the clock of a namespace, stops it, or lets it run.",
             members: [
-                ControlMember("now", .moment, "ISO 8601, or milliseconds as a number."),
-                ControlMember("frozen", .flag, "Whether time stands still."),
+                ControlMember("now", .moment, "A time in ISO 8601, or milliseconds since 1970."),
+                ControlMember("frozen", .flag, "Whether the clock is stopped."),
             ],
             work: .answer { (api, call) async throws(ControlRefusal) in try api.setClock(call) }
         ),
@@ -26,14 +26,14 @@ extension ControlRoute {
             "advance",
             "POST",
             "/clock/advance",
-            "Moves the clock forward, delivering and renewing on the way.",
+            "Moves the clock forward, and makes all deliveries and renewals on the way.",
             members: [
                 ControlMember("by", .text, "A duration such as 5m or 30d."),
-                ControlMember("to", .moment, "ISO 8601, or milliseconds as a number."),
+                ControlMember("to", .moment, "A time in ISO 8601, or milliseconds since 1970."),
                 ControlMember(
                     "until",
                     .choice(["settled"]),
-                    "settled: until no delivery waits any more."
+                    "settled: the clock moves until no delivery is waiting any more."
                 ),
             ],
             work: .answer { (api, call) async throws(ControlRefusal) in
@@ -60,7 +60,7 @@ extension ControlAPI {
         let time = ControlMember.moment(call.body["now"])
         let frozen = call.body["frozen"]?.bool
         guard time != nil || frozen != nil else {
-            throw Refusal(400, "give 'now', 'frozen' or both")
+            throw Refusal(400, "the body needs 'now', 'frozen' or both")
         }
         if let time { try checkReach(call.namespace, time) }
         world.edit(call.namespace) { services, _ in
@@ -81,42 +81,47 @@ extension ControlAPI {
         return .object(shown)
     }
 
-    /// Refuses a move that leaves the given instants or that causes more renewals than one call can
-    /// carry out in a few seconds.
+    /// Refuses a move of the clock that leaves the allowed range, or that causes more renewals than
+    /// one call can carry out in a few seconds.
     private func checkReach(_ namespace: String, _ time: Instant) throws(Refusal) {
         guard Instant.given.contains(time) else {
-            throw Refusal(400, "the clock would be at \(time), not within \(Instant.givenText)")
+            throw Refusal(400, "the clock cannot move to \(time), only within \(Instant.givenText)")
         }
         let count = world.read(namespace) { services, _ in services.renewalCount(by: time) } ?? 0
         guard count <= Services.renewalsMax else {
             throw Refusal(
                 400,
-                "a move to \(time) would renew \(count) times, and one move renews at most "
-                    + "\(Services.renewalsMax) times",
+                "a move to \(time) would cause \(count) renewals; one move may cause at most "
+                    + "\(Services.renewalsMax) renewals",
                 hint: "move the clock in several steps, or cancel subscriptions first"
             )
         }
     }
 
-    /// The time to move to; nil: until no delivery waits any more.
+    /// Returns the time to which a call moves the clock.
+    ///
+    /// Nil means that the clock moves until no delivery is waiting any more.
     private func target(_ call: Call, _ now: Instant) throws(Refusal) -> Instant? {
         let given = ["by", "to", "until"].filter(call.gives)
         guard let way = given.first else {
-            throw Refusal(400, "give 'by', 'to' or 'until': 'settled'")
+            throw Refusal(400, "the body needs 'by', 'to' or 'until': 'settled'")
         }
         guard given.count == 1 else {
-            throw Refusal(400, "give one of \(given.joined(separator: " and ")), not both")
+            throw Refusal(400, "the body may have only one of \(given.joined(separator: ", "))")
         }
         if way == "until" { return nil }
         if way == "to" {
             guard let target = ControlMember.moment(call.body["to"]), target >= now else {
-                throw Refusal(400, "the clock does not go back; use PUT /assay/v1/clock")
+                throw Refusal(
+                    400,
+                    "'to' is in the past; PUT /assay/v1/clock can move the clock back"
+                )
             }
             return target
         }
         let text = call.body["by"]?.string ?? ""
         guard let span = Duration(contractText: text), span > .zero else {
-            throw Refusal(400, "'by' is '\(text)', which is no duration such as 5m or 30d")
+            throw Refusal(400, "'by' is '\(text)', which is not a duration such as 5m or 30d")
         }
         return now + span
     }

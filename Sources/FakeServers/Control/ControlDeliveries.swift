@@ -1,16 +1,19 @@
 internal import Conformance
 internal import Providers
 
-/// Events on their way to the backend.
+/// Operations of the control API on the deliveries of webhook events to the backend.
 extension ControlRoute {
     static let deliveryRoutes = [
         ControlRoute(
             "deliveries",
             "GET",
             "/deliveries",
-            "Events on their way and delivered, with every attempt.",
+            "Lists the deliveries of webhook events, with every attempt.",
             parameters: [
-                ControlParameter("state", "waiting, underway, delivered or failed.")
+                ControlParameter(
+                    "state",
+                    "Only deliveries in this state: waiting, underway, delivered or failed."
+                )
             ],
             work: .answer { (api, call) async throws(ControlRefusal) in
                 try api.shownDeliveries(call)
@@ -20,7 +23,7 @@ extension ControlRoute {
             "flush",
             "POST",
             "/deliveries/flush",
-            "Delivers what is due and waits for it.",
+            "Makes all deliveries that are due, and waits until they end.",
             work: .answer { api, call in
                 ["attempts": .integer(Int64(await api.courier.flush(call.namespace)))]
             }
@@ -29,14 +32,18 @@ extension ControlRoute {
             "resend",
             "POST",
             "/deliveries/{event}/resend",
-            "Sends an event again, at once, as it was or with another body.",
+            "Sends a webhook event again at once, unchanged or with another body.",
             members: [
-                ControlMember("configuration", .text, "Only to this webhook."),
-                ControlMember("number", .integer, "As this delivery of it, where it has several."),
+                ControlMember("configuration", .text, "The name of the only webhook to call."),
+                ControlMember(
+                    "number",
+                    .integer,
+                    "The number of the delivery to repeat, if the event has several."
+                ),
                 ControlMember(
                     "body",
                     .object,
-                    "What is sent this time, signed anew; the subscriber stays as it is."
+                    "The body to send, with a new signature. It does not change the subscriber."
                 ),
             ],
             work: .answer { (api, call) async throws(ControlRefusal) in
@@ -50,14 +57,16 @@ extension ControlAPI {
     fileprivate func shownDeliveries(_ call: Call) throws(Refusal) -> JSONValue {
         let wanted = call.query("state")
         if let wanted, WebhookDelivery.State(rawValue: wanted) == nil {
-            throw Refusal(400, "'state' is waiting, underway, delivered or failed")
+            throw Refusal(400, "'state' must be waiting, underway, delivered or failed")
         }
         let all = world.read(call.namespace) { services, _ in services.queue.all } ?? []
         let found = all.filter { wanted == nil || $0.state.rawValue == wanted }
         return ["deliveries": .array(found.suffix(1000).map(Self.shown))]
     }
 
-    /// Waits for the deliveries of an action when the caller asked for it, and shows them.
+    /// Returns the response to an operation, with the webhook deliveries that the operation caused.
+    ///
+    /// If the call sets `settle`, it first waits until these deliveries have been made.
     func settled(
         _ call: Call,
         from number: Int,
@@ -117,8 +126,8 @@ extension ControlAPI {
         guard count ?? 0 > 0 else {
             throw Refusal(
                 404,
-                "no delivery of an event '\(call.value)' is known",
-                hint: "GET /assay/v1/deliveries lists them"
+                "there is no delivery of an event '\(call.value)'",
+                hint: "GET /assay/v1/deliveries lists all deliveries"
             )
         }
         _ = await courier.flush(call.namespace)

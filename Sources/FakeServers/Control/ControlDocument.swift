@@ -1,7 +1,7 @@
 internal import Conformance
 internal import Providers
 
-/// The OpenAPI 3.1 description of the whole API.
+/// Creates the OpenAPI 3.1 document of the control API.
 extension [ControlRoute] {
     func document(version: String) -> JSONValue {
         var paths: [(path: String, operations: JSONObject)] = []
@@ -19,8 +19,8 @@ extension [ControlRoute] {
             "info": [
                 "title": "Assay control API", "version": .string(version),
                 "description": .string(
-                    "Moves the fakes of `assay serve`: the store, the clock, faults, "
-                        + "devices, and shows what happened."
+                    "Controls the fakes of `assay serve`: the store, the clock, faults and "
+                        + "devices. Shows the journal of all exchanges."
                 ),
             ],
             "paths": .object(
@@ -57,7 +57,7 @@ extension ControlRoute {
         let media = isStream ? "application/x-ndjson" : "application/json"
         let content = JSONValue.object([media: ["schema": ["type": "object"]]])
         let error: JSONValue = [
-            "description": "What is wrong, and what to type next.",
+            "description": "The error, and how to correct the call.",
             "content": [
                 "application/json": ["schema": ["$ref": "#/components/schemas/Error"]]
             ],
@@ -78,7 +78,8 @@ extension ControlRoute {
         }
     }
 
-    /// Any text, or one of the words with what each does.
+    /// The JSON schema of the path variable: any string, or one of several words with a description
+    /// of each.
     private var pathSchema: JSONValue {
         guard !words.isEmpty else { return ["type": "string"] }
         let all = words.map { word -> JSONValue in
@@ -88,7 +89,10 @@ extension ControlRoute {
     }
 
     private var queryParameters: [JSONValue] {
-        let namespace = ControlParameter("namespace", "Which namespace (default: the default).")
+        let namespace = ControlParameter(
+            "namespace",
+            "The namespace of the call; if it is missing, the default namespace is used."
+        )
         return (takesNamespace ? parameters + [namespace] : parameters).map { parameter in
             [
                 "name": .string(parameter.name), "in": "query",

@@ -1,7 +1,7 @@
 internal import Conformance
 internal import Providers
 
-/// What happens to the next calls of a provider.
+/// Operations of the control API on planned faults: the responses of a fake to its next calls.
 extension ControlRoute {
     static func faultRoutes(_ providers: ProviderTable) -> [ControlRoute] {
         [
@@ -9,30 +9,34 @@ extension ControlRoute {
                 "faults",
                 "GET",
                 "/faults",
-                "What happens to the next calls.",
+                "Returns the planned faults of the next calls to the fakes.",
                 work: .answer { api, call in api.shownFaults(call.namespace) }
             ),
             ControlRoute(
                 "putFault",
                 "PUT",
                 "/faults/{provider}",
-                "Schedules the answers to a provider's next calls.",
+                "Schedules the responses of a provider's fake to its next calls.",
                 members: [
                     ControlMember(
-                        "answers",
+                        "responses",
                         .list,
-                        "For each next call: " + FaultSpelling.choices + "."
+                        "The response to each of the next calls: " + FaultSpelling.choices + "."
                     ),
-                    ControlMember("permanent", .flag, "The last answer stays in force."),
+                    ControlMember(
+                        "permanent",
+                        .flag,
+                        "Whether the last response is repeated for all further calls."
+                    ),
                     ControlMember(
                         "refused",
                         .flag,
-                        "Connections are refused, for every namespace."
+                        "Whether the fake refuses connections, for all namespaces."
                     ),
                     ControlMember(
                         "reads",
                         .flag,
-                        "Reads count too (default false: only calls that change)."
+                        "Whether reads count too (default false: only calls that change something)."
                     ),
                 ],
                 words: providers.listed.map {
@@ -47,7 +51,7 @@ extension ControlRoute {
                 "deleteFaults",
                 "DELETE",
                 "/faults",
-                "Calls are answered as usual again.",
+                "Removes all planned faults; the fakes accept connections again.",
                 work: .answer { (api, call) async throws(ControlRefusal) in
                     api.world.heal(namespace: call.namespace)
                     api.world.release(call.namespace)
@@ -66,16 +70,16 @@ extension ControlAPI {
             let near = Suggestion.nearest(to: call.value, among: names)
             throw Refusal(
                 404,
-                "'\(call.value)' is none of \(names.joined(separator: ", "))",
+                "'\(call.value)' is not one of \(names.joined(separator: ", "))",
                 hint: near.map { "did you mean '\($0)'?" }
             )
         }
-        let hasAnswers = call.gives("answers")
+        let hasAnswers = call.gives("responses")
         let isRefusing = call.body["refused"]?.bool
-        // Read before anything is done: a list that is wrong changes nothing.
+        // The list is parsed before any change, so that an invalid list changes nothing.
         let answers = isRefusing != nil && !hasAnswers ? nil : try Self.answers(call.body)
         if answers == nil, let name = ["permanent", "reads"].first(where: call.gives) {
-            throw Refusal(400, "'\(name)' says something about 'answers', which is missing")
+            throw Refusal(400, "'\(name)' requires 'responses', which is missing")
         }
         if let isRefusing {
             try await refuse(isRefusing, servers.filter { $0.party == provider.party })
@@ -91,13 +95,16 @@ extension ControlAPI {
     }
 
     private static func answers(_ body: JSONObject) throws(Refusal) -> [ProviderPlan.Answer] {
-        guard let list = body["answers"]?.array, !list.isEmpty else {
-            throw Refusal(400, "'answers' takes a list, for example [500, \"ok\"]")
+        guard let list = body["responses"]?.array, !list.isEmpty else {
+            throw Refusal(400, "'responses' takes a list, for example [500, \"ok\"]")
         }
         var answers: [ProviderPlan.Answer] = []
         for item in list {
             guard let answer = FaultSpelling.answer(item) else {
-                throw Refusal(400, "\(item.text) is no answer; there is " + FaultSpelling.choices)
+                throw Refusal(
+                    400,
+                    "\(item.text) is not a response; allowed are \(FaultSpelling.choices)"
+                )
             }
             answers.append(answer)
         }
@@ -112,7 +119,7 @@ extension ControlAPI {
             JSONObject.Member(
                 key: party.description,
                 value: [
-                    "answers": .array(plan.answers.map(FaultSpelling.value)),
+                    "responses": .array(plan.answers.map(FaultSpelling.value)),
                     "permanent": .bool(plan.isPermanent), "reads": .bool(plan.includesReads),
                 ]
             )
@@ -123,7 +130,9 @@ extension ControlAPI {
         ]
     }
 
-    /// A port belongs to every namespace: who refuses one refuses all.
+    /// Makes some of the fakes refuse connections, or accept them again.
+    ///
+    /// The port of a fake serves all namespaces, so all namespaces are affected.
     fileprivate func refuse(_ isRefusing: Bool, _ servers: [FakeServer]) async throws(Refusal) {
         for server in servers {
             do throws(StartError) {

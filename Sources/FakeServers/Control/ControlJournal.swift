@@ -1,14 +1,14 @@
 internal import Conformance
 internal import Providers
 
-/// Exchanges, a page at a time and as they end.
+/// Operations of the control API that read the journal, page by page or as a stream.
 extension ControlRoute {
     static let journalRoutes = [
         ControlRoute(
             "journal",
             "GET",
             "/journal",
-            "Exchanges in order, a page at a time.",
+            "Returns the exchanges of the journal in order, one page at a time.",
             parameters: filters,
             work: .answer { (api, call) async throws(ControlRefusal) in try api.journal(call) }
         ),
@@ -16,24 +16,24 @@ extension ControlRoute {
             "journalStream",
             "GET",
             "/journal/stream",
-            "Exchanges as they end, one JSON object a line.",
+            "Streams exchanges as they end, one JSON object per line.",
             parameters: filters,
             work: .lines { (api, call) throws(ControlRefusal) in try api.stream(call) }
         ),
     ]
 
     private static let filters = [
-        ControlParameter("after", "Only entries with a higher number."),
+        ControlParameter("after", "Only entries with a number higher than this one."),
         ControlParameter(
             "limit",
-            "How many entries at most, 1 to 1000 (default 100; a stream goes on without one)."
+            "The maximum number of entries, 1 to 1000 (default 100; a stream has no default)."
         ),
         ControlParameter(
             "party",
             "Only exchanges from or to this party, for example onesignal."
         ),
-        ControlParameter("effects", "true: only exchanges with an effect."),
-        ControlParameter("all", "true: of all namespaces."),
+        ControlParameter("effects", "true: only exchanges with an effect, such as a push message."),
+        ControlParameter("all", "true: exchanges of all namespaces."),
     ]
 }
 
@@ -58,7 +58,7 @@ extension ControlAPI {
                 let names = Exchange.Party.allCases.map(\.description)
                 throw Refusal(
                     400,
-                    "'party' is '\(name)', which is none of " + names.joined(separator: ", "),
+                    "'party' is '\(name)', which is not one of " + names.joined(separator: ", "),
                     hint: Suggestion.nearest(to: name, among: names).map {
                         "did you mean '\($0)'?"
                     }
@@ -75,11 +75,11 @@ extension ControlAPI {
         return (filter, after, limit)
     }
 
-    /// How many are asked for; nil when nobody says so.
+    /// Returns the `limit` parameter of a call; nil when the call has none.
     func limit(_ call: Call) throws(Refusal) -> Int? {
         let limit = try number(call, "limit")
         guard limit.map((1...1000).contains) ?? true else {
-            throw Refusal(400, "'limit' takes 1 to 1000")
+            throw Refusal(400, "'limit' must be 1 to 1000")
         }
         return limit
     }
@@ -93,19 +93,20 @@ extension ControlAPI {
         }
     }
 
-    /// The numbers that a query may give: those that JSON numbers hold exactly in every language,
-    /// and -1, the number before the first entry.
+    /// The allowed numbers in a query: integers that JSON represents exactly in every language.
+    ///
+    /// The number -1 means the position before the first entry of the journal.
     private static let numbers = -1...(1 << 53)
 
     private func number(_ call: Call, _ name: String) throws(Refusal) -> Int? {
         guard let text = call.query(name) else { return nil }
         guard let number = Int(text) else {
-            throw Refusal(400, "'\(name)' is '\(text)', which is no number")
+            throw Refusal(400, "'\(name)' is '\(text)', which is not a number")
         }
         guard Self.numbers.contains(number) else {
             throw Refusal(
                 400,
-                "'\(name)' is '\(text)'; it takes \(Self.numbers.lowerBound) to "
+                "'\(name)' is '\(text)'; it must be \(Self.numbers.lowerBound) to "
                     + "\(Self.numbers.upperBound)"
             )
         }
@@ -123,9 +124,9 @@ extension ControlAPI {
             "entries": .array(page.map(lines.value)),
             "after": .integer(Int64(last)),
             "more": .bool(last + 1 < next),
-            // A full journal cannot prove that something did not happen.
+            // A journal that dropped entries cannot prove that something did not happen.
             "forgotten": .integer(Int64(forgotten)),
-            // Faults of Assay itself that no exchange shows.
+            // Errors of Assay itself, which no exchange shows.
             "notes": .strings(world.journal.notes),
         ]
     }
@@ -139,32 +140,36 @@ extension ControlAPI {
             seen: after,
             left: limit ?? .max
         )
-        // Pulled: a line is made when the one before has left, so a reader that does not read costs
-        // no memory.
+        // Each line is created only when the previous one has been sent, so that a client that does
+        // not read uses no memory.
         return AsyncStream {
             switch await follower.next() {
             case .exchange(let exchange): return self.line(exchange)
             case .cut(let reason):
-                journal.note("a reader of /journal/stream was cut off: \(reason)")
+                journal.note("a client of /journal/stream was disconnected: \(reason)")
                 return JSONValue.object(["cut_off": .string(reason)]).text
             case nil: return nil
             }
         }
     }
 
-    /// What is secret may have been told since the line before.
+    /// Returns the line of an exchange in a stream of the journal.
+    ///
+    /// The redaction is created for each line, because secrets may have been added since the last
+    /// line.
     private func line(_ exchange: Exchange) -> String {
         JournalLine.ByProvider(declared, world.providers).value(exchange).text
     }
 }
 
-/// The entries that a stream of the journal shows, each once, when it has ended.
+/// Reads a stream of the journal for one client: returns each entry once, when its exchange has
+/// ended.
 ///
-/// It holds one page of entries at most: what it has not shown stays in the journal, and in numbers.
+/// It keeps at most one page of entries in memory. All other entries stay in the journal.
 actor JournalFollower {
     enum Line: Sendable {
         case exchange(Exchange)
-        /// The follower lags too far behind to show everything: the reason, after which nothing comes.
+        /// The reason why the stream ends: its client reads too slowly to receive every entry.
         case cut(String)
     }
 
@@ -172,15 +177,17 @@ actor JournalFollower {
     private let passes: @Sendable (Exchange) -> Bool
     private let numbers: AsyncStream<Int>.Iterator
     private var seen: Int
-    /// The number of the first entry that the journal held when the stream began.
+    /// The number of the first entry in the journal when the stream began.
     private let firstKept: Int
-    /// How many are still to be shown.
+    /// The number of entries that the stream may still send.
     private var left: Int
-    /// Entries that were there and had not ended; they come later, with a lower number.
+    /// The numbers of entries that were read before their exchanges had ended.
+    ///
+    /// These entries are sent later, out of order.
     private var unfinished: Set<Int> = []
-    /// Entries that were read and are still to be shown, the last first.
+    /// The entries that were read from the journal but not sent yet, in reverse order.
     private var page: [Exchange] = []
-    /// Whether everything that was there at the start is read.
+    /// Whether all entries that existed when the stream began have been read.
     private var isPastRead = false
     private var isOver = false
 
@@ -198,7 +205,7 @@ actor JournalFollower {
         numbers = journal.follow().makeAsyncIterator()
     }
 
-    /// The next line; nil at the end.
+    /// Returns the next line of the stream; nil at the end of the stream.
     func next() async -> Line? {
         guard !isOver else { return nil }
         guard left > 0, let line = await found() else {
@@ -212,13 +219,14 @@ actor JournalFollower {
         return line
     }
 
-    /// First what is there, then what comes.
+    /// Returns the next line of the stream: first from the existing entries of the journal, then
+    /// from new entries.
     private func found() async -> Line? {
         while true {
             if let exchange = page.popLast() { return .exchange(exchange) }
             guard !isPastRead else { break }
             if let number = readPage() {
-                return .cut("the journal forgot entry \(number) before it was read")
+                return .cut("the journal dropped entry \(number) before the client read it")
             }
         }
         var numbers = numbers
@@ -228,18 +236,18 @@ actor JournalFollower {
                 (journal.exchange(number), !journal.isComplete(since: number))
             }
             if isForgotten {
-                return .cut("the journal forgot entry \(number) before it was read")
+                return .cut("the journal dropped entry \(number) before the client read it")
             }
             if let exchange, passes(exchange) { return .exchange(exchange) }
         }
         guard !Task.isCancelled, !journal.isEnding else { return nil }
-        return .cut("too many entries came while it did not read")
+        return .cut("too many entries were written while the client did not read")
     }
 
-    /// Reads entries that are there.
+    /// Reads the next page of the entries that the journal already has.
     ///
-    /// - Returns: The number of the first entry that was there when the stream began and that the
-    ///   journal has forgotten since; nil when nothing is missing.
+    /// - Returns: The number of the first entry that existed when the stream began and was dropped
+    ///   since; nil when none was dropped.
     private func readPage() -> Int? {
         let needed = max(seen + 1, firstKept)
         let (found, isForgotten) = journal.read { [seen, passes] journal in

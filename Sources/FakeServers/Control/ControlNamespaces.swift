@@ -1,14 +1,14 @@
 internal import Conformance
 internal import Providers
 
-/// Namespaces and their ids.
+/// Operations of the control API on namespaces and their user IDs.
 extension ControlRoute {
     static let namespaceRoutes = [
         ControlRoute(
             "namespaces",
             "GET",
             "/namespaces",
-            "Names and their ids.",
+            "Lists the namespaces and their user IDs.",
             takesNamespace: false,
             work: .answer { api, _ in
                 let all = api.world.namespaces.map { name -> JSONValue in
@@ -21,8 +21,8 @@ extension ControlRoute {
             "putNamespace",
             "PUT",
             "/namespaces/{name}",
-            "Makes a namespace and tells which ids belong to it.",
-            members: [ControlMember("ids", .texts, "Ids whose calls belong to it.")],
+            "Creates a namespace and assigns user IDs to it.",
+            members: [ControlMember("ids", .texts, "The user IDs of the namespace.")],
             takesNamespace: false,
             work: .answer { (api, call) async throws(ControlRefusal) in
                 let name = try api.text(call.value, "the name of the namespace")
@@ -49,7 +49,7 @@ extension ControlRoute {
             "reset",
             "POST",
             "/reset",
-            "Forgets a namespace's state; webhooks and switches stay.",
+            "Resets the data of a namespace; its user IDs, webhooks and switches stay.",
             work: .answer { api, call in
                 api.world.reset(call.namespace)
                 return [

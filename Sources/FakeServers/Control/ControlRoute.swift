@@ -1,10 +1,12 @@
 internal import Conformance
 internal import Providers
 
-/// One operation of the control API: the router, the checks of what is sent and the OpenAPI
-/// document are made from the list of these.
+/// An operation of the control API.
+///
+/// The router, the validation of calls and the OpenAPI document are generated from the list of all
+/// operations.
 struct ControlRoute: Sendable {
-    /// What an operation does with a call.
+    /// The implementation of an operation of the control API.
     enum Work: Sendable {
         typealias Answer =
             @Sendable (ControlAPI, ControlAPI.Call) async throws(ControlRefusal) -> JSONValue
@@ -12,23 +14,26 @@ struct ControlRoute: Sendable {
             @Sendable (ControlAPI, ControlAPI.Call) throws(ControlRefusal) -> AsyncStream<String>
 
         case answer(Answer)
-        /// Lines that go on.
+        /// The operation responds with a stream of lines.
         case lines(Lines)
     }
 
-    /// Its name in the description of the API.
+    /// The operation ID in the OpenAPI document.
     let id: String
     let method: String
-    /// Below `/assay/v1`; a name in braces stands for one segment, `{name+}` for one or two.
+    /// The path of the operation after `/assay/v1`.
+    ///
+    /// A name in braces is a variable for one path segment; `{name+}` is a variable for one or two
+    /// segments.
     let path: String
     let summary: String
-    /// Query parameters beside `namespace`, which every operation takes.
+    /// The query parameters in addition to `namespace`, which every operation accepts.
     let parameters: [ControlParameter]
-    /// The body's members; none: the operation takes no body.
+    /// The members of the JSON body of the request; an operation without members has no body.
     let members: [ControlMember]
-    /// What may stand in the place of the path's brace; empty: any text.
+    /// The allowed values of the path variable; if the list is empty, any string is allowed.
     let words: [ControlWord]
-    /// Whether it is about one namespace, which then has to be there.
+    /// Whether the operation applies to one namespace, which must exist.
     let takesNamespace: Bool
     let work: Work
 
@@ -54,7 +59,7 @@ struct ControlRoute: Sendable {
         self.work = work
     }
 
-    /// What a provider offers, behind the same router and the same checks.
+    /// Creates an operation that the fake of a provider adds to the control API.
     init(_ control: ProviderControl) {
         self.init(
             control.id,
@@ -70,7 +75,8 @@ struct ControlRoute: Sendable {
         )
     }
 
-    /// Every operation: those of the fakes together, and those of each provider.
+    /// Returns all operations of the control API: the general ones and those of each provider's
+    /// fake.
     static func all(_ providers: ProviderTable) -> [ControlRoute] {
         [.root, .health, .openapi] + namespaceRoutes + journalRoutes + clockRoutes
             + faultRoutes(providers)
@@ -79,10 +85,10 @@ struct ControlRoute: Sendable {
             + snapshotRoutes + stateRoutes
     }
 
-    /// Its method and its path, as messages name it.
+    /// The method and path of the operation, for error messages.
     var place: String { "\(method) /assay/v1\(shownPath)" }
 
-    /// The path as the description writes it.
+    /// The path of the operation as the OpenAPI document contains it.
     var shownPath: String {
         path.split(separator: "/").map { "/" + $0.filter { $0 != "+" } }.joined()
     }
@@ -93,10 +99,13 @@ struct ControlRoute: Sendable {
 
     var hasBrace: Bool { path.contains("{") }
 
-    /// The value of the path's brace when the segments are this route's; empty without a brace.
+    /// Compares the path of a request, split into segments, with the path of this operation.
+    ///
+    /// - Returns: The value of the path variable, which is empty if the operation's path has no
+    ///   variable; nil if the paths do not match.
     func match(_ segments: [String]) -> String? {
         let parts = parts
-        // An action may have two words: `paywall/complete`.
+        // An action may have two segments, such as `paywall/complete`.
         let isOpen = parts.last?.hasSuffix("+}") == true && segments.count == parts.count + 1
         guard parts.count == segments.count || isOpen else { return nil }
         var values: [String] = []
@@ -113,9 +122,9 @@ struct ControlRoute: Sendable {
 }
 
 extension [ControlRoute] {
-    /// The route that a request names, with the value of its brace.
+    /// Returns the operation that a request calls, and the value of its path variable.
     ///
-    /// A fixed segment is a better match than a brace, so fixed paths are tried first.
+    /// Paths without a variable are tried first, because they are better matches.
     func match(_ method: String, _ segments: [String]) -> (route: ControlRoute, value: String)? {
         for hasBrace in [false, true] {
             for route in self where route.hasBrace == hasBrace && route.method == method {
@@ -125,7 +134,8 @@ extension [ControlRoute] {
         return nil
     }
 
-    /// Methods that the path takes, in the order of the list.
+    /// Returns the methods of all operations that match the path of a request, in the order of the
+    /// list.
     func methods(of segments: [String]) -> [String] {
         var found: [String] = []
         for route in self where route.match(segments) != nil && !found.contains(route.method) {

@@ -1,9 +1,12 @@
 internal import Conformance
 internal import NIOPosix
 
-/// The control API on a port of its own.
+/// Serves the control API on its own port.
 package final class ControlServer: Sendable {
-    /// The thread of all control APIs of the process: the threads of the fakes may wait for the state.
+    /// The thread of all control APIs of the process.
+    ///
+    /// It is a separate thread, because the threads of the fakes may wait for the lock of their
+    /// state.
     private static let thread = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
     private let listener: HTTPHost
@@ -11,11 +14,13 @@ package final class ControlServer: Sendable {
 
     package var host: String { listener.host }
     package var port: Int { listener.port }
-    /// The host by which others reach it; nil: the one that it listens on.
+    /// The host in the URL that callers get; nil means the host that the server listens on.
     private let told: String?
     package var baseURL: String { ToldAddress.url(host: told ?? host, port: port) }
 
-    /// Opens the port; calls are answered once `open` was called.
+    /// Opens the port of the control API.
+    ///
+    /// Until `open` is called, all calls get status 503.
     package init(
         host: String = "127.0.0.1",
         port: Int = 0,
@@ -32,9 +37,9 @@ package final class ControlServer: Sendable {
             report: { fault in api.withLock { $0 }?.world.journal.note(fault.description) }
         ) { request in
             guard let control = api.withLock({ $0 }) else {
-                return .whole(HTTPMessage.Response(503, json: ["error": "still starting"]))
+                return .whole(HTTPMessage.Response(503, json: ["error": "assay is still starting"]))
             }
-            // Neither a lock nor a thread that others use is needed for it.
+            // The health check needs no lock and no thread that other calls use.
             if let health = control.health(request) { return .whole(health) }
             return .later {
                 switch await control.respond(to: request) {

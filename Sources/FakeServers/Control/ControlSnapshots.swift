@@ -1,14 +1,15 @@
 internal import Conformance
 internal import Providers
 
-/// Copies of namespaces, and the state of all of them as one value.
+/// Operations of the control API on snapshots of namespaces, and on the exported state of all
+/// namespaces.
 extension ControlRoute {
     static let snapshotRoutes = [
         ControlRoute(
             "snapshots",
             "GET",
             "/snapshots",
-            "Names of the snapshots.",
+            "Lists the names of the snapshots.",
             takesNamespace: false,
             work: .answer { api, _ in api.shownSnapshots }
         ),
@@ -16,7 +17,7 @@ extension ControlRoute {
             "takeSnapshot",
             "POST",
             "/snapshots/{name}",
-            "Keeps a copy of a namespace.",
+            "Saves a snapshot of a namespace.",
             work: .answer { (api, call) async throws(ControlRefusal) in
                 api.world.snapshot(
                     call.namespace,
@@ -29,7 +30,7 @@ extension ControlRoute {
             "restoreSnapshot",
             "POST",
             "/snapshots/{name}/restore",
-            "Puts a copy back.",
+            "Restores a namespace from a snapshot.",
             work: .answer { (api, call) async throws(ControlRefusal) in
                 try api.restore(call.value, into: call.namespace)
             }
@@ -38,8 +39,8 @@ extension ControlRoute {
             "fork",
             "POST",
             "/snapshots/{name}/fork",
-            "Puts a copy into another namespace.",
-            members: [ControlMember("to", .text, "The namespace that gets the copy.")],
+            "Copies a snapshot into another namespace.",
+            members: [ControlMember("to", .text, "The namespace to copy to.")],
             work: .answer { (api, call) async throws(ControlRefusal) in try api.fork(call) }
         ),
     ]
@@ -49,11 +50,11 @@ extension ControlRoute {
             "export",
             "GET",
             "/export",
-            "All state, without keys and secrets.",
+            "Returns the state of all namespaces, without keys and secrets.",
             takesNamespace: false,
             work: .answer { (api, _) async throws(ControlRefusal) in
                 guard let saved = try? api.world.save() else {
-                    throw ControlRefusal(500, "the state cannot be written")
+                    throw ControlRefusal(500, "the state cannot be exported")
                 }
                 return saved
             }
@@ -62,12 +63,12 @@ extension ControlRoute {
             "importState",
             "POST",
             "/import",
-            "Replaces all state.",
+            "Replaces the state of all namespaces with an exported state.",
             members: [
-                ControlMember("assay", .integer, "The format's number, as export wrote it."),
-                ControlMember("kind", .text, "What it is, as export wrote it."),
-                ControlMember("namespaces", .object, "The states, as export wrote them."),
-                ControlMember("ids", .object, "Whose calls belong where, as export wrote it."),
+                ControlMember("assay", .integer, "The number of the format, as exported."),
+                ControlMember("kind", .text, "The kind of the document, as exported."),
+                ControlMember("namespaces", .object, "The state of each namespace, as exported."),
+                ControlMember("ids", .object, "The namespace of each user ID, as exported."),
             ],
             takesNamespace: false,
             work: .answer { (api, call) async throws(ControlRefusal) in
@@ -93,7 +94,7 @@ extension ControlAPI {
             throw Refusal(
                 404,
                 "there is no snapshot '\(name)'",
-                hint: "POST /assay/v1/snapshots/\(name) takes one"
+                hint: "POST /assay/v1/snapshots/\(name) saves a snapshot"
             )
         }
         return shownSnapshots
@@ -103,7 +104,7 @@ extension ControlAPI {
         let given = call.body["to"]?.string ?? ""
         let target = try text(given, "'to', the namespace of the copy,")
         guard target != call.namespace else {
-            throw Refusal(400, "a fork goes into another namespace; restore puts back")
+            throw Refusal(400, "'to' must be another namespace; use restore for the same one")
         }
         return try restore(call.value, into: target)
     }

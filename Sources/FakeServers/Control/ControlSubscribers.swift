@@ -1,17 +1,20 @@
 internal import Conformance
 internal import Providers
 
-/// Who has something, at whichever provider.
+/// Operations of the control API that list the subscribers of all providers.
 extension ControlRoute {
     static let subscriberRoutes = [
         ControlRoute(
             "subscribers",
             "GET",
             "/subscribers",
-            "Who has something at a provider, those who were heard of last first.",
+            "Lists the subscribers of all providers, the most recently seen first.",
             parameters: [
-                ControlParameter("limit", "How many at most, 1 to 1000 (default 100)."),
-                ControlParameter("id", "Only those of whom an id contains this."),
+                ControlParameter(
+                    "limit",
+                    "The maximum number of subscribers, 1 to 1000 (default 100)."
+                ),
+                ControlParameter("id", "Only subscribers with an ID that contains this string."),
             ],
             work: .answer { (api, call) async throws(ControlRefusal) in
                 try api.shownSubscribers(call)

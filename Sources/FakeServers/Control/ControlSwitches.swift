@@ -1,7 +1,7 @@
 package import Conformance
 internal import Providers
 
-/// Every provider's switches.
+/// Operations of the control API on the switches that change the behavior of the fakes.
 extension ControlRoute {
     static func switchRoutes(_ providers: ProviderTable) -> [ControlRoute] {
         [
@@ -9,16 +9,16 @@ extension ControlRoute {
                 "settings",
                 "GET",
                 "/settings",
-                "Every provider's switches.",
+                "Returns the switches of all fakes.",
                 work: .answer { api, call in api.shownSwitches(call.namespace) }
             ),
             ControlRoute(
                 "patchSettings",
                 "PATCH",
                 "/settings",
-                "Changes the switches that are given.",
+                "Changes the switches in the body.",
                 members: providers.switches.map {
-                    ControlMember($0.name, .object, "Switches of this provider.")
+                    ControlMember($0.name, .object, "New values of this fake's switches.")
                 },
                 work: .answer { (api, call) async throws(ControlRefusal) in
                     try api.changeSwitches(call)
@@ -39,10 +39,12 @@ extension ControlAPI {
         return shown.map { .object(JSONObject(members: $0)) } ?? .null
     }
 
-    /// All or nothing: a wrong switch leaves the others as they were.
+    /// Changes the switches that a call names.
+    ///
+    /// If one of the switches is invalid, no switch is changed.
     fileprivate func changeSwitches(_ call: Call) throws(Refusal) {
         guard !call.body.members.isEmpty else {
-            throw Refusal(400, "give the switches of at least one provider")
+            throw Refusal(400, "the body needs the switches of at least one provider")
         }
         let problem = world.edit(call.namespace) { services, _ -> Refusal? in
             var changed = services
@@ -71,15 +73,15 @@ extension ControlAPI {
                 400,
                 "'\(name)' has no switches",
                 hint: (near.map { "did you mean '\($0)'? " } ?? "")
-                    + "there are " + all.map(\.name).joined(separator: ", ")
+                    + "providers with switches: " + all.map(\.name).joined(separator: ", ")
             )
         }
         try group.change(&services, value)
     }
 
-    /// Changes one switch by name, for the command line.
+    /// Changes one switch of a fake by its name, for the command line.
     ///
-    /// - Returns: What is wrong; nil when it was changed.
+    /// - Returns: The error; nil when the switch was changed.
     package static func changeSwitch(
         of provider: String,
         _ name: String,

@@ -1,10 +1,14 @@
-/// What is loaded before a backend whose language's clients know no proxy.
+/// Scripts that make a backend call the intercepting proxy although its HTTP client ignores proxy
+/// settings.
+///
+/// They are loaded before the code of the backend.
 package enum EgressHook {
-    /// CommonJS, for `node --require`.
+    /// The CommonJS module for `node --require`.
     package static let node = String(decoding: PackageResources.egress_cjs, as: UTF8.self)
-    /// Loaded by Python from a folder of `PYTHONPATH`.
+    /// The `sitecustomize` module that Python loads from a folder of `PYTHONPATH`.
     package static let python = String(decoding: PackageResources.sitecustomize_py, as: UTF8.self)
-    /// For PHP's streams, which read no variable; its curl does.
+    /// PHP code that sets the proxy for PHP streams, which ignore proxy variables, unlike PHP's
+    /// curl.
     package static let php = """
         <?php
         stream_context_set_default(['http' => [
@@ -12,8 +16,9 @@ package enum EgressHook {
         ]]);
 
         """
-    /// Where they find the proxy: `HOST:PORT`.
+    /// The name of the environment variable with the address of the proxy, `HOST:PORT`.
     package static let addressVariable = "ASSAY_EGRESS"
-    /// Hosts that they leave alone, between commas.
+    /// The name of the environment variable with the hosts that are called directly, separated by
+    /// commas.
     package static let allowedVariable = "ASSAY_EGRESS_ALLOW"
 }

@@ -4,13 +4,14 @@ internal import NIOHTTP1
 internal import NIOSSL
 internal import NIOTLS
 
-/// The first bytes of a connection say what its client wants; the rest of the pipeline follows from
-/// them.
+/// The first channel handler of a connection to the intercepting proxy.
+///
+/// It detects the protocol from the first bytes and adds the handlers for it.
 final class InterceptingDoor: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The longest head of a `CONNECT` that is read, in bytes.
+    /// The maximum length in bytes of the head of a `CONNECT` request.
     private static let headMax = 16 << 10
     private static let handshake: UInt8 = 0x16
     private static let connect = Array("CONNECT ".utf8)
@@ -30,8 +31,7 @@ final class InterceptingDoor: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var buffer = unwrapInboundIn(data)
-        // After a decision nobody listens here any more; what still comes is of a client that is
-        // being shut out.
+        // Data after the decision is ignored: it comes from a client that is being refused.
         guard !isDecided else { return }
         begun.writeBuffer(&buffer)
         decide(context)
@@ -88,7 +88,8 @@ final class InterceptingDoor: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Answers a client that has no pipeline yet, and closes.
+    /// Sends an HTTP response before the connection has any HTTP handler, and closes the
+    /// connection.
     private func say(_ response: HTTPMessage.Response, _ context: ChannelHandlerContext) {
         var buffer = ByteBuffer(
             string: "HTTP/1.1 \(response.status) Forbidden\r\nconnection: close\r\n"
@@ -143,7 +144,8 @@ final class InterceptingDoor: ChannelInboundHandler, RemovableChannelHandler {
 
     // MARK: Decisions
 
-    /// Adds what the rest of the connection is read by, hands over what was read, and goes.
+    /// Adds the handlers for the rest of the connection, passes the received bytes to them, and
+    /// removes this handler.
     private func go(
         on context: ChannelHandlerContext,
         _ add: (ChannelPipeline.SynchronousOperations) throws -> Void
@@ -174,7 +176,7 @@ final class InterceptingDoor: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// TLS failed, or the connection.
+    /// Records a TLS failure that the client caused, and closes the connection.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if isSecure, let reason = Self.reason(of: error) {
             switchboard.refusals.note(Refusal(place: place, reason: reason))
@@ -182,11 +184,11 @@ final class InterceptingDoor: ChannelInboundHandler, RemovableChannelHandler {
         context.close(promise: nil)
     }
 
-    /// What a failure of TLS says of the client; nil: that it went away.
+    /// Returns the reason for a TLS failure; nil when the client only disconnected.
     private static func reason(of error: any Error) -> Refusal.Reason? {
         let text = "\(error)"
-        // An alert of OpenSSL's that refuses a certificate is not encrypted yet where BoringSSL
-        // expects it to be.
+        // OpenSSL sends the alert that rejects a certificate unencrypted, while BoringSSL expects
+        // it to be encrypted.
         if ["ALERT", "BAD_PACKET_LENGTH", "DECRYPTION_FAILED"].contains(where: text.contains) {
             return .distrust
         }
@@ -201,7 +203,7 @@ final class InterceptingDoor: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension ByteBufferView {
-    /// Whether it begins so; nil: too little of it is there to tell.
+    /// Returns whether the bytes begin with a word; nil when there are too few bytes to know.
     fileprivate func begins(_ word: [UInt8]) -> Bool? {
         guard starts(with: word.prefix(count)) else { return false }
         return count < word.count ? nil : true

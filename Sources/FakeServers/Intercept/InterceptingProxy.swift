@@ -2,12 +2,14 @@ internal import NIOCore
 internal import NIOPosix
 package import Providers
 
-/// Stands between a backend and everybody whom it calls by a name of the network: calls to the
-/// services reach the fakes, everything else is refused and told.
+/// A proxy between a backend and the network.
 ///
-/// One port takes what any client does: `CONNECT` and absolute addresses, as proxies are asked (RFC
-/// 9110, section 9.3.6), and TLS or HTTP as if it were the host itself. Nothing that comes in here is
-/// ever passed on to another machine.
+/// Calls to the real host names of the services, such as RevenueCat, go to the fakes. All other
+/// calls are refused and reported.
+///
+/// One port accepts every kind of client: proxy requests with `CONNECT` or absolute URLs (RFC 9110,
+/// section 9.3.6), and TLS or HTTP as if the proxy were the host itself. It never forwards a call
+/// to another machine.
 package final class InterceptingProxy: Sendable {
     package let host: String
     package let port: Int
@@ -16,16 +18,19 @@ package final class InterceptingProxy: Sendable {
     private let listener: any Channel
     private let open: Locked<[ObjectIdentifier: any Channel]>
 
+    /// Opens the port of the proxy.
+    ///
     /// - Parameters:
-    ///   - servers: The fakes that stand in.
-    ///   - world: What they share.
-    ///   - authority: Who vouches for the names of the services.
-    ///   - refusals: Where what is refused is told.
-    ///   - host: An address of this machine.
-    ///   - port: Port 0 picks a free one.
-    ///   - idleMax: How long a connection may do nothing.
-    ///   - options: The options of each accepted connection.
-    /// - Throws: When the port cannot be had.
+    ///   - servers: The fakes that replace the services.
+    ///   - world: The state of the fakes.
+    ///   - authority: The certificate authority that signs certificates for the host names of the
+    ///     services.
+    ///   - refusals: Records the refused calls.
+    ///   - host: The local address to listen on.
+    ///   - port: The port; 0 picks a free one.
+    ///   - idleMax: The time after which an idle connection is closed.
+    ///   - options: The TCP options of each accepted connection.
+    /// - Throws: `StartError` when the port cannot be opened.
     package init(
         before servers: [FakeServer],
         world: FakeWorld,
@@ -69,7 +74,7 @@ package final class InterceptingProxy: Sendable {
         self.port = listener.localAddress?.port ?? port
     }
 
-    /// Closes the port and every connection.
+    /// Closes the port of the proxy and every connection.
     package func stop() async {
         try? await listener.close().get()
         for channel in open.withLock({ Array($0.values) }) { channel.close(promise: nil) }

@@ -1,21 +1,22 @@
-/// Something that a backend under test tried and was not let do, or that its clients made impossible.
+/// A call of the backend under test that the intercepting proxy refused, or that failed because of
+/// the backend's HTTP client.
 package struct Refusal: Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
-        /// No service that a fake stands in for.
+        /// The host does not belong to a service that has a fake.
         case unknownHost
-        /// A host of a service's, and a path there that is none of the service's.
+        /// The host belongs to a service, but the service has no such path.
         case unknownPath(String)
-        /// The client does not trust the authority of the run.
+        /// The client does not trust the certificate authority of the run.
         case distrust
-        /// The client speaks HTTP/2 and nothing else.
+        /// The client supports only HTTP/2.
         case http2
-        /// TLS to a host that it does not name.
+        /// The client uses TLS without a server name (SNI).
         case nameless
-        /// What it sent is neither TLS nor HTTP.
+        /// The client sent data that is neither TLS nor HTTP.
         case malformed
     }
 
-    /// Host and port, as the client named them.
+    /// The host and port that the backend called.
     package let place: String
     package let reason: Reason
 
@@ -24,26 +25,26 @@ package struct Refusal: Hashable, Sendable {
         self.reason = reason
     }
 
-    /// What to do next, for people who do not know how this works.
+    /// The message to the user about the refused call, with the reason and the next step.
     package var text: String {
         switch reason {
         case .unknownHost where Self.isMetadata(place):
-            "\(place) was refused: it is the metadata address of a cloud, which hands out "
-                + "credentials; give the backend under test credentials of its own"
+            "the call to \(place) was refused: it is the metadata address of a cloud, which "
+                + "provides credentials; configure test credentials for the backend"
         case .unknownHost:
-            "\(place) was refused: it is none of the services that have a fake; --allow-host "
-                + "\(host) lets it be called"
+            "the call to \(place) was refused: no service with a fake has this host; --allow-host "
+                + "\(host) allows calls to it"
         case .unknownPath(let path):
-            "\(place)\(path) was refused: the fakes answer other paths of that host"
+            "the call to \(place)\(path) was refused: the fake of this host has no such path"
         case .distrust:
-            "the client of \(place) does not trust the authority of this run: it reads none of the "
-                + "variables that name it (SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, …); load "
-                + "ASSAY_AUTHORITY, a PEM file, where it makes its client"
+            "the client that called \(place) does not trust the certificate authority of this "
+                + "run: it ignores variables such as SSL_CERT_FILE and NODE_EXTRA_CA_CERTS; let the "
+                + "client trust the PEM file at the path in ASSAY_AUTHORITY"
         case .http2:
-            "the client of \(place) speaks HTTP/2 and nothing else; the fakes speak HTTP/1.1"
+            "the client that called \(place) supports only HTTP/2; the fakes support only HTTP/1.1"
         case .nameless:
-            "\(place) was called over TLS without a name (SNI), so nobody can tell whom it means"
-        case .malformed: "\(place) was sent what is neither TLS nor HTTP"
+            "\(place) was called over TLS without a server name (SNI), so the host is unknown"
+        case .malformed: "\(place) received data that is neither TLS nor HTTP"
         }
     }
 
@@ -51,7 +52,8 @@ package struct Refusal: Hashable, Sendable {
         place.lastIndex(of: ":").map { String(place[..<$0]) } ?? place
     }
 
-    /// Link-local addresses, at which clouds answer, and their name (RFC 3927, RFC 4291).
+    /// Returns whether a host is the metadata service of a cloud, by its link-local address or its
+    /// name (RFC 3927, RFC 4291).
     private static func isMetadata(_ place: String) -> Bool {
         ["169.254.", "[fe80:", "[fd00:ec2:", "metadata."].contains {
             place.lowercased().hasPrefix($0)
@@ -59,22 +61,29 @@ package struct Refusal: Hashable, Sendable {
     }
 }
 
-/// All that was refused, each with how often; the first of each is told at once.
+/// The calls of the backend that the intercepting proxy refused, with their counts.
+///
+/// The first refusal of each host and reason is reported at once.
 package final class Refusals: Sendable {
     private struct State {
         var counts: [Refusal: Int] = [:]
         var order: [Refusal] = []
-        /// What came beyond the bound.
+        /// The number of refusals of further kinds, after the maximum number of kinds.
         var restCount = 0
     }
 
-    /// A backend that calls a new host each time must not fill the memory.
+    /// The maximum number of kinds of refusals, so that a backend that always calls new hosts does
+    /// not fill the memory.
+    ///
+    /// The refusals of one kind have the same host and reason.
     private static let kindMax = 200
 
     private let state = Locked(State())
     private let onFirst: @Sendable (Refusal) -> Void
 
-    /// - Parameter onFirst: Told of each that was not there before.
+    /// Creates an empty list of refusals.
+    ///
+    /// - Parameter onFirst: Receives the first refusal of each host and reason.
     package init(onFirst: @escaping @Sendable (Refusal) -> Void = { _ in }) {
         self.onFirst = onFirst
     }
@@ -96,14 +105,15 @@ package final class Refusals: Sendable {
         if isFirst { onFirst(refusal) }
     }
 
-    /// In the order in which they came about.
+    /// The different refusals with their counts, in the order of their first occurrence.
     package var all: [(refusal: Refusal, count: Int)] {
         state.withLock { state in state.order.map { ($0, state.counts[$0] ?? 0) } }
     }
 
     package var lines: [String] { Self.lines([self]) }
 
-    /// A line for each kind that was refused by any of them, for a report.
+    /// Returns the lines of a report on several lists of refusals: one line for each host and
+    /// reason.
     package static func lines(_ all: [Refusals]) -> [String] {
         var counts: [(refusal: Refusal, count: Int)] = []
         for (refusal, count) in all.flatMap(\.all) {
@@ -117,6 +127,7 @@ package final class Refusals: Sendable {
             refusal.text + (count > 1 ? " (\(count) times)" : "")
         }
         let restCount = all.map { $0.state.withLock { $0.restCount } }.reduce(0, +)
-        return restCount == 0 ? lines : lines + ["\(restCount) more calls were refused"]
+        let rest = restCount == 1 ? "1 more call was" : "\(restCount) more calls were"
+        return restCount == 0 ? lines : lines + [rest + " refused"]
     }
 }

@@ -2,25 +2,26 @@ internal import Conformance
 internal import NIOSSL
 internal import Providers
 
-/// Where a call goes.
+/// Routes an intercepted call to the fake of its service, or refuses it.
 final class Switchboard: Sendable {
-    /// What is known of the host before a request is read.
+    /// The host that a client calls, as far as it is known before a request is read.
     enum Entrance: Hashable, Sendable {
-        /// Nothing: the client takes us for a proxy, or for the host itself.
+        /// The host is unknown: the client uses Assay as an HTTP proxy, or calls Assay as if it
+        /// were the host.
         case street
-        /// The client asked for a tunnel to that host, or named it in its TLS.
+        /// The client requested a tunnel to this host, or named the host in TLS.
         case host(String, port: Int)
     }
 
-    /// What becomes of a `CONNECT`.
+    /// The result of a client's `CONNECT` request, which asks the proxy for a tunnel to a host.
     enum Tunnel {
         case open
-        /// As if nobody listened there.
+        /// The connection is closed, as if the service did not listen.
         case dead
         case refused(Refusal)
     }
 
-    /// Who answers a call.
+    /// The destination of an intercepted call: the fake of a service, or a refusal.
     private enum Way {
         case fake(FakeServer, target: String)
         case refused(Refusal.Reason)
@@ -32,7 +33,7 @@ final class Switchboard: Sendable {
     private let contexts = Locked<[String: NIOSSLContext]>([:])
     let refusals: Refusals
 
-    /// How many hosts may have a certificate at once.
+    /// The maximum number of hosts whose TLS certificates are cached.
     private static let contextMax = 500
 
     init(
@@ -94,7 +95,8 @@ final class Switchboard: Sendable {
         return .fake(server, target: target)
     }
 
-    /// A client that goes through a proxy even on this machine means the fake itself.
+    /// Returns the fake at an address of this machine, for a client that uses the proxy even for
+    /// local calls.
     private func server(at host: String, _ port: Int) -> FakeServer? {
         servers.first { $0.port == port && ($0.host == host || host == "localhost") }
     }
@@ -106,7 +108,8 @@ final class Switchboard: Sendable {
         }
     }
 
-    /// What TLS under that name is spoken with.
+    /// Returns the TLS context with which the proxy acts as a host, with a certificate for its
+    /// name.
     func context(for host: String) throws -> NIOSSLContext {
         if let context = contexts.withLock({ $0[host] }) { return context }
         let leaf = try NIOSSLCertificate(
@@ -127,16 +130,17 @@ final class Switchboard: Sendable {
         return context
     }
 
-    /// Dates of answers.
+    /// A function that returns the time for the `Date` header of responses.
     var now: @Sendable () -> Instant {
         let world = world
         return { world.now }
     }
 }
 
-/// Host and port as requests write them.
+/// Parses the host and port of a request.
 enum Authorities {
-    /// `host`, `host:port` or `[address]:port`; the port counts where none stands there.
+    /// Splits `host`, `host:port` or `[address]:port` into host and port; `port` is the default
+    /// port.
     static func split(_ text: String, port: Int) -> (host: String, port: Int) {
         let end = text.lastIndex(of: ":")
         guard let end, text.last != "]", let given = Int(text[text.index(after: end)...]) else {

@@ -1,6 +1,6 @@
-// Loaded by Node before a backend that `assay --intercept` started: its fetch knows no proxy, so
-// connections that would leave this machine for ports of the web go to Assay's instead, which answers
-// for the services and refuses everybody else.
+// Node loads this before a backend that `assay --intercept` started. Node's fetch ignores proxy
+// settings. So connections to web ports of other machines are redirected to Assay, which responds
+// for the services and refuses all other hosts.
 'use strict';
 const net = require('node:net');
 
@@ -20,7 +20,7 @@ function leaves(options) {
 if (port) {
   const connect = net.Socket.prototype.connect;
   net.Socket.prototype.connect = function (...given) {
-    // net.connect hands over a list that it has put in order; everybody else hands over what they got.
+    // net.connect passes a normalized list; other callers pass the original arguments.
     const isList = Array.isArray(given[0]);
     const [options, callback] = isList ? given[0] : net._normalizeArgs(given);
     if (!leaves(options)) return connect.apply(this, given);

@@ -1,6 +1,6 @@
-# Loaded by Python before a backend that `assay --intercept` started: some clients know no proxy, so
-# connections that would leave this machine for ports of the web go to Assay's instead, which answers
-# for the services and refuses everybody else.
+# Python loads this before a backend that `assay --intercept` started. Some HTTP clients ignore proxy
+# settings. So connections to web ports of other machines are redirected to Assay, which responds
+# for the services and refuses all other hosts.
 import os
 import re
 import socket
@@ -42,7 +42,7 @@ def _install(place, port, allowed):
 
 
 def _load_next():
-    # The machine's own file of this name is not to be missed.
+    # Loads the sitecustomize module of this machine too.
     import importlib.machinery
     import importlib.util
     import sys

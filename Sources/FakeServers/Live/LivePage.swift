@@ -1,12 +1,13 @@
 internal import Conformance
 
-/// The page on the control port: what happens, who has what, and a form for everything that can be
-/// done, made from the description of the control API.
+/// The live page on the control port: shows the exchanges and the subscribers, and has a form for
+/// every operation of the control API, generated from its OpenAPI document.
 ///
-/// It is three files without a secret or a fact of the run; all it shows comes over the API. Its
-/// policy lets the browser run and load nothing else, and turn no text into markup.
+/// The page is three static files without secrets or data of the run; all its data comes from the
+/// control API. Its content security policy forbids other scripts and resources and the conversion
+/// of strings to HTML.
 enum LivePage {
-    /// What a browser is given at a path; nil when the path is none of the page's.
+    /// Returns the file of the live page that a request asks for; nil for any other request.
     static func response(to request: HTTPMessage.Request) -> HTTPMessage.Response? {
         guard ["GET", "HEAD"].contains(request.method) else { return nil }
         switch request.path {
@@ -18,7 +19,9 @@ enum LivePage {
         }
     }
 
-    /// Programs are told in JSON what is here; only a browser names HTML.
+    /// Returns whether the client of a request accepts HTML.
+    ///
+    /// Only a browser accepts HTML; other programs get JSON.
     private static func takesHTML(_ request: HTTPMessage.Request) -> Bool {
         request[field: "accept"]?.contains("text/html") == true
     }
@@ -29,7 +32,7 @@ enum LivePage {
         "require-trusted-types-for 'script'", "trusted-types 'none'",
     ].joined(separator: "; ")
 
-    /// The header that keeps a response without a page out of every frame.
+    /// The header that prevents a response from being shown in a frame.
     static let unframed = HTTPMessage.Field(
         "content-security-policy",
         "default-src 'none'; frame-ancestors 'none'"
@@ -45,7 +48,7 @@ enum LivePage {
                 HTTPMessage.Field("referrer-policy", "no-referrer"),
                 HTTPMessage.Field("cross-origin-opener-policy", "same-origin"),
                 HTTPMessage.Field("cross-origin-resource-policy", "same-origin"),
-                // The page of another version would speak to this one's API.
+                // A cached page of another version would not match this API.
                 HTTPMessage.Field("cache-control", "no-store"),
                 HTTPMessage.Field("vary", "accept"),
             ],

@@ -1,15 +1,15 @@
-// The live page: everything it shows comes over the control API, and every text that came from
-// elsewhere is put in as text; the page's policy lets nothing become markup.
+// The live page. All its data comes from the control API. Strings from elsewhere are inserted as
+// text, never as HTML; the content security policy of the page enforces this.
 
 const API = '/assay/v1';
-/** So many exchanges are kept, and so many drawn; the rest is in the journal. */
+/** The maximum numbers of exchanges that are kept and drawn; older ones are in the journal. */
 const KEPT_MAX = 5000;
 const DRAWN_MAX = 500;
 const $ = id => document.getElementById(id);
 
 // MARK: Elements
 
-/** An element with properties, and with children that are elements or texts. */
+/** Creates an element with properties and with children that are elements or strings. */
 function el(name, properties = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(properties)) {
@@ -43,7 +43,7 @@ if (location.hash.startsWith('#token=')) {
 
 const namespace = () => $('namespace').value;
 const isEvery = () => namespace() === '*';
-/** The namespace that actions go to: who looks at all acts in the default one. */
+/** The namespace of actions; when all namespaces are shown, the default one. */
 const place = () => isEvery() ? '' : namespace();
 
 class Refused extends Error {}
@@ -68,13 +68,13 @@ async function call(method, path, body, { signal, query = {}, everywhere = false
 
 const ask = async (...parameters) => (await call(...parameters)).json();
 
-/** Says what became of an action, and shows its answer to who wants to see it. */
+/** Shows the result of an action, with the response in a closed section. */
 function say(text, value, isBad = false) {
   const line = el('span', { className: isBad ? 'bad' : 'good' }, text);
   const close = button('close', () => $('said').replaceChildren(), { className: 'close' });
   const parts = [close, line];
   if (value !== undefined) {
-    parts.push(el('details', {}, el('summary', {}, 'the answer'), el('pre', {}, pretty(value))));
+    parts.push(el('details', {}, el('summary', {}, 'response'), el('pre', {}, pretty(value))));
   }
   $('said').replaceChildren(...parts);
 }
@@ -102,9 +102,9 @@ const parties = ['app', 'backend'];
 let isDirty = false;
 
 const failed = entry => entry.failure !== undefined;
-const bad = entry => failed(entry) || (entry.answer?.status ?? 0) >= 400;
+const bad = entry => failed(entry) || (entry.response?.status ?? 0) >= 400;
 const came = entry => failed(entry) ? entry.failure
-  : entry.answer ? String(entry.answer.status) : 'no answer yet';
+  : entry.response ? String(entry.response.status) : 'no response yet';
 const effects = entry => (entry.effects ?? []).map(effect => effect.kind).join(', ');
 const what = entry => entry.purpose.startsWith('delivery ')
   ? entry.purpose.slice(9) : entry.request.method + ' ' + entry.request.target;
@@ -123,7 +123,7 @@ function take(entry) {
   meet(entry.to);
   entries.set(entry.sequence, entry);
   last = Math.max(last, entry.sequence);
-  // They come nearly in their order, so the first is an old one.
+  // Entries arrive almost in order, so the first one is old.
   if (entries.size > KEPT_MAX) entries.delete(entries.keys().next().value);
   later();
 }
@@ -141,7 +141,7 @@ function passes(entry) {
   return words.every(word => entry.text.includes(word));
 }
 
-/** As the clock of the namespace had it; the day only where it is another one. */
+/** Formats a time on the clock of the namespace, with the date if it is not the current one. */
 function time(at) {
   const today = ($('now').dateTime || at).slice(0, 10);
   return at.slice(0, 10) === today ? at.slice(11, 23) : at.slice(5, 16).replace('T', ' ');
@@ -188,7 +188,7 @@ function row(entry) {
 function message(title, message) {
   const headers = Object.entries(message.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
   return el('div', {}, el('h3', {}, title),
-    headers.length ? el('details', {}, el('summary', {}, `${headers.length} headers`),
+    headers.length ? el('details', {}, el('summary', {}, headers.length === 1 ? '1 header' : `${headers.length} headers`),
       el('pre', {}, headers.join('\n'))) : null,
     message.body === null || message.body === undefined
       ? el('p', { className: 'dim' }, 'no body') : el('pre', { tabIndex: 0 }, pretty(message.body)));
@@ -197,7 +197,7 @@ function message(title, message) {
 function detail(entry) {
   const two = el('div', { className: 'two' },
     message(`${entry.request.method} ${entry.request.target}`, entry.request),
-    entry.answer ? message('answer ' + entry.answer.status, entry.answer)
+    entry.response ? message('response ' + entry.response.status, entry.response)
       : el('p', { className: 'bad' }, came(entry)));
   const box = el('div', { className: 'detail' },
     el('p', { className: 'dim' }, [`#${entry.sequence}`, `${entry.from} \u2192 ${entry.to}`, entry.at,
@@ -222,15 +222,15 @@ function draw() {
   $('rows').replaceChildren(...shown.map(row));
   if (focused !== undefined) focusCursor();
   const hidden = passing.length - shown.length;
-  $('count').textContent = `${passing.length} of ${entries.size}` + (hidden ? `, the last ${shown.length} shown` : '');
+  $('count').textContent = `${passing.length} of ${entries.size} exchanges` + (hidden ? `, the last ${shown.length} are shown` : '');
   $('no-rows').hidden = shown.length > 0;
-  if (shown.length === 0 && entries.size > 0) $('no-rows').textContent = 'Nothing passes the filters.';
+  if (shown.length === 0 && entries.size > 0) $('no-rows').textContent = 'No exchange matches the filters.';
   if ($('follow').checked && open === null && focused === undefined && !$('traffic').hidden) {
     $('rows').lastElementChild?.scrollIntoView({ block: 'nearest' });
   }
 }
 
-/** Many lines that come together are drawn once. */
+/** Draws soon, so that lines that arrive together are drawn once. */
 function later() {
   if (isDirty) return;
   isDirty = true;
@@ -262,10 +262,10 @@ $('clear').addEventListener('click', () => { first = last + 1; open = null; draw
 /** The reason why the journal did not send every entry; empty when none is missing. */
 let missing = '';
 
-/** Which process the exchanges are of. */
+/** The ID of the process that the exchanges come from. */
 let process = null;
 
-/** Begins anew where another process answers than before. */
+/** Clears the page when another process responds than before. */
 async function meetProcess() {
   const root = await ask('GET', '', undefined, { everywhere: true });
   if (root.process === process) return;
@@ -283,14 +283,14 @@ function state(text, kind) {
   $('link').className = kind;
 }
 
-/** Up to where nothing is missing: what had not ended when the stream broke comes with an old number. */
+/** The number up to which no entry is missing; exchanges that end late have low numbers. */
 function seen() {
   let number = entries.size ? Math.min(...entries.keys()) : last;
   while (number < last && entries.has(number + 1)) number += 1;
   return number;
 }
 
-/** Reads the stream for as long as the page is open. */
+/** Reads the stream while the page is open. */
 async function follow() {
   let pause = 500;
   for (;;) {
@@ -312,14 +312,14 @@ async function follow() {
         for (const line of lines) {
           if (!line) continue;
           const entry = JSON.parse(line);
-          // The last line of a stream whose reader was too slow.
+          // The last line of a stream that ended because this page read too slowly.
           if (entry.cut_off) missing = entry.cut_off;
           else take(entry);
         }
       }
       state('the stream ended', 'lost');
     } catch (error) {
-      state(error instanceof Refused ? error.message : 'nobody answers; trying again', 'lost');
+      state(error instanceof Refused ? error.message : 'Assay does not respond; retrying', 'lost');
     }
     await new Promise(resolve => { setTimeout(resolve, pause); });
     pause = Math.min(pause * 2, 8000);
@@ -331,7 +331,7 @@ async function follow() {
 const DAY = 86_400_000;
 const MS = text => Date.parse(text);
 
-/** A life on the virtual clock: what is held as bars, events as ticks, the present as a line. */
+/** A timeline of a subscriber: purchases are bars, events ticks, the current time a line. */
 function timeline(subscriber, now) {
   const told = deliveries.filter(delivery => concerns(delivery, subscriber.ids));
   const times = [now, ...told.map(toldAt)];
@@ -346,7 +346,7 @@ function timeline(subscriber, now) {
   const height = 30 + subscriber.holdings.length * 22;
   const svg = drawn('svg', { viewBox: `0 0 ${width} ${height}`, class: 'life-time', role: 'img' });
   svg.append(drawn('title', {}, `${subscriber.ids[0]}: ` + subscriber.holdings
-    .map(holding => `${holding.product} ${holding.state}, ${day(holding.began)} to ${holding.ends ? day(holding.ends) : 'for ever'}`)
+    .map(holding => `${holding.product} ${holding.state}, ${day(holding.began)} to ${holding.ends ? day(holding.ends) : 'forever'}`)
     .concat(told.map(delivery => `${delivery.type} ${day(new Date(toldAt(delivery)).toISOString())}`)).join('; ')));
   subscriber.holdings.forEach((holding, index) => {
     const from = x(MS(holding.began));
@@ -372,7 +372,7 @@ function timeline(subscriber, now) {
 
 const day = text => text.slice(0, 10);
 
-/** Whether an event names the person: any text in it that is one of the ids. */
+/** Whether an event contains one of the user's IDs. */
 function concerns(delivery, ids) {
   const names = new Set(ids);
   const search = value => typeof value === 'string' ? names.has(value)
@@ -390,7 +390,7 @@ function card(subscriber, now) {
   const holdings = subscriber.holdings.map(holding => el('li', {},
     el('code', {}, holding.product), ` ${holding.store} ${holding.environment}`,
     el('span', { className: 'tag ' + state(holding.state) }, holding.state),
-    ` ${day(holding.began)} to ${holding.ends ? holding.ends.slice(0, 16).replace('T', ' ') : 'for ever'} `));
+    ` ${day(holding.began)} to ${holding.ends ? holding.ends.slice(0, 16).replace('T', ' ') : 'forever'} `));
   return el('article', { className: 'card' },
     el('h3', {}, subscriber.ids[0],
       el('span', { className: 'tag dim' }, subscriber.provider),
@@ -400,7 +400,7 @@ function card(subscriber, now) {
     shortcuts(subscriber));
 }
 
-/** The actions that name a person, filled in for this one. */
+/** The actions on a subscriber, with forms that are filled in for this one. */
 function shortcuts(subscriber) {
   const box = el('div', { className: 'buttons' });
   for (const form of forms.filter(form => form.words.length && form.serves(subscriber.provider))) {
@@ -411,7 +411,7 @@ function shortcuts(subscriber) {
       }), { title: word.description }));
     }
   }
-  return el('details', {}, el('summary', {}, 'act for them'), box);
+  return el('details', {}, el('summary', {}, 'actions for this subscriber'), box);
 }
 
 function deviceCard(device) {
@@ -426,7 +426,7 @@ function deviceCard(device) {
       device.paywall?.open ? el('span', { className: 'tag good' }, 'a paywall is open') : null),
     el('ul', {}, ...['installUuid', 'externalId', 'pushPermission', 'playerId', 'storeAccount', 'vaultAccount']
       .map(key => el('li', {}, key + ' ', el('code', {}, String(device[key]))))),
-    box, el('details', {}, el('summary', {}, 'all of it'), el('pre', {}, pretty(device))));
+    box, el('details', {}, el('summary', {}, 'all properties'), el('pre', {}, pretty(device))));
 }
 
 // MARK: Events
@@ -448,7 +448,7 @@ function deliveryButtons(delivery) {
     button('edit and resend', () => edit(delivery)));
 }
 
-const resend = (delivery, body) => act(`${delivery.type} again`, () =>
+const resend = (delivery, body) => act(`resend ${delivery.type}`, () =>
   ask('POST', `/deliveries/${encodeURIComponent(delivery.event)}/resend`,
     { number: delivery.number, ...(body === undefined ? {} : { body }) }));
 
@@ -472,7 +472,7 @@ function edit(delivery) {
 function eventCard(delivery) {
   const attempts = delivery.attempts.map(attempt => el('li', {}, el('time', {}, attempt.at), ' ',
     el('span', { className: attempt.status >= 200 && attempt.status < 300 ? 'good' : 'bad' },
-      String(attempt.status ?? attempt.failure ?? 'no answer'))));
+      String(attempt.status ?? attempt.failure ?? 'no response'))));
   const kind = { delivered: 'good', failed: 'bad' }[delivery.state] ?? '';
   return el('article', { className: 'card' },
     el('h3', {}, delivery.type, el('span', { className: 'tag ' + kind }, delivery.state),
@@ -482,12 +482,12 @@ function eventCard(delivery) {
     el('details', {}, el('summary', {}, 'body'), el('pre', {}, pretty(delivery.body))));
 }
 
-$('flush').addEventListener('click', () => act('delivering what is due', () => ask('POST', '/deliveries/flush')));
+$('flush').addEventListener('click', () => act('deliver due events', () => ask('POST', '/deliveries/flush')));
 $('state').addEventListener('input', refresh);
 
 // MARK: Actions
 
-/** The forms that the description of the API gave, one for each operation that is no stream. */
+/** The forms of all operations in the OpenAPI document except streams. */
 const forms = [];
 
 class Field {
@@ -517,7 +517,7 @@ class Field {
       el('small', {}, this.note));
   }
 
-  /** What it means; the words it is for are left out, as it is shown for those alone. */
+  /** The description of the field without its list of words, because it is shown only for these. */
   get note() {
     const text = this.schema.description ?? '';
     const words = (this.schema['x-of'] ?? []).join(', ') + ': ';
@@ -526,7 +526,7 @@ class Field {
 
   isFor(word) { return !this.schema['x-of'] || this.schema['x-of'].includes(word); }
 
-  /** What was typed; nothing when nothing was. */
+  /** The value that was typed; undefined when the input is empty. */
   get value() {
     const text = this.input.value;
     if (text === '') return undefined;
@@ -534,14 +534,14 @@ class Field {
       case 'boolean': return text === 'true';
       case 'integer': case 'number': return Number(text);
       case 'object': return JSON.parse(text);
-      // A list of texts may be written as people write lists.
+      // A list may be typed with commas instead of as JSON.
       case 'array': return text.trim().startsWith('[') ? JSON.parse(text)
         : text.split(',').map(part => this.item(part.trim())).filter(part => part !== '');
       default: return text;
     }
   }
 
-  /** Where a list takes anything, what looks like a number is one. */
+  /** In a list of any values, digits are a number. */
   item(text) { return this.schema.items || !/^\d+$/.test(text) ? text : Number(text); }
 }
 
@@ -558,21 +558,21 @@ class Form {
     }
     const body = operation.requestBody?.content['application/json'].schema.properties;
     for (const [name, schema] of Object.entries(body ?? {})) this.fields.push(new Field(name, schema, false));
-    // A query that the body can say as well is one field too many.
+    // A query parameter that is also a member of the body needs only one field.
     this.fields = this.fields.filter(field => !(field.isQuery && body && field.name in body));
     this.body = body;
     this.word = this.fields.find(field => field.isPath && field.schema.oneOf);
     this.words = this.word?.schema.oneOf ?? [];
     this.note = el('small', { className: 'dim' });
     this.title = operation.summary;
-    const verb = { GET: 'show', DELETE: 'remove' }[this.method] ?? 'do it';
+    const verb = { GET: 'show', DELETE: 'remove' }[this.method] ?? 'run';
     this.element = el('form', { onsubmit: event => { event.preventDefault(); this.send(); } },
       el('h3', {}, operation.summary), this.note, ...this.fields.map(field => field.label), el('button', {}, verb));
     this.word?.input.addEventListener('input', () => this.fit());
     this.fit();
   }
 
-  /** Only the fields that say something about the chosen word. */
+  /** Shows only the fields that apply to the chosen word. */
   fit() {
     if (!this.word) return;
     const word = this.word.input.value;
@@ -580,7 +580,7 @@ class Form {
     for (const field of this.fields) field.label.hidden = !field.isFor(word);
   }
 
-  /** Whether it acts on a person of that provider. */
+  /** Whether the operation acts on a subscriber of a provider. */
   serves(provider) {
     const takesUser = this.fields.some(field => field.name === 'user');
     return takesUser && (this.path.startsWith('/' + provider) || (this.path.startsWith('/store') && this.first === provider));
@@ -638,11 +638,11 @@ async function describe() {
     for (const [method, operation] of Object.entries(operations)) {
       if (!operation.responses['200'].content['application/json']) continue;
       const form = new Form(path, method, operation);
-      // The store's own words belong to the first service.
+      // The actions of the store belong to the first provider.
       form.first = providers[0];
       forms.push(form);
       const segment = form.path.split('/')[1] ?? '';
-      // What the page shows all the time needs no form.
+      // Data that the page always shows needs no form.
       if (form.method === 'GET' && SHOWN.includes(segment)) continue;
       const name = GROUPS[segment] ?? segment;
       if (!groups.has(name)) groups.set(name, []);
@@ -658,7 +658,7 @@ async function describe() {
       .map(form => form.element))));
 }
 
-// MARK: What is shown beside the traffic
+// MARK: Other data
 
 let refreshing = null;
 let isWanted = false;
@@ -675,14 +675,14 @@ async function refresh() {
     showNamespaces(namespaces.map(space => space.namespace));
     const [clock, told] = await Promise.all([ask('GET', '/clock'), ask('GET', '/deliveries')]);
     $('now').dateTime = clock.now;
-    $('now').textContent = clock.now.replace('T', ' ').slice(0, 19) + (clock.frozen ? ' (still)' : '');
+    $('now').textContent = clock.now.replace('T', ' ').slice(0, 19) + (clock.frozen ? ' (frozen)' : '');
     $('freeze').setAttribute('aria-pressed', String(clock.frozen));
-    $('freeze').textContent = clock.frozen ? 'let it run' : 'freeze';
+    $('freeze').textContent = clock.frozen ? 'unfreeze' : 'freeze';
     deliveries = told.deliveries;
     if (!$('events').hidden) showEvents();
     if (!$('people').hidden) await showPeople(clock.now_ms);
   } catch (error) {
-    // Who answers nothing is told by the stream; a refusal belongs to the reader.
+    // The stream shows that Assay does not respond; only a refusal is shown here.
     if (error instanceof Refused && $('ask').hidden) say(error.message, undefined, true);
   }
 }
@@ -692,14 +692,14 @@ function showNamespaces(names) {
   const values = [...$('namespace').options].map(option => option.value);
   const wanted = ['*', ...all];
   if (wanted.join('\n') === values.join('\n')) return;
-  // Where a run made namespaces of its own, nothing happens in the default one.
+  // When a run has created namespaces, the default one is unused.
   const chosen = values.length ? namespace() : all.length > 1 ? '*' : '';
   $('namespace').replaceChildren(...wanted.map(name => el('option', { value: name },
-    { '*': 'all (acts on the default)', '': 'the default' }[name] ?? name)));
+    { '*': 'all (actions use the default)', '': 'default' }[name] ?? name)));
   $('namespace').value = wanted.includes(chosen) ? chosen : '';
 }
 
-/** Puts a list in place without taking away what somebody has opened or is on. */
+/** Replaces a list if it changed, and keeps opened sections open. */
 function put(box, key, elements) {
   const text = JSON.stringify(key);
   if (box.dataset.key === text) return;
@@ -717,9 +717,9 @@ function put(box, key, elements) {
 function showEvents() {
   const wanted = $('state').value;
   const shown = deliveries.filter(delivery => !wanted || delivery.state === wanted).slice(-200).reverse();
-  $('event-count').textContent = `${deliveries.length} events`;
+  $('event-count').textContent = deliveries.length === 1 ? '1 event' : `${deliveries.length} events`;
   put($('event-list'), shown, shown.length ? shown.map(eventCard)
-    : [el('p', { className: 'dim' }, 'No event. A store action sends one where a webhook is configured.')]);
+    : [el('p', { className: 'dim' }, 'No events. A store action sends one if a webhook is configured.')]);
 }
 
 async function showPeople(now) {
@@ -729,13 +729,14 @@ async function showPeople(now) {
   ]);
   const { subscribers, count } = people;
   $('people-count').textContent = count > subscribers.length
-    ? `${count}, the last ${subscribers.length} shown` : `${count} subscribers`;
-  // The present moves all the time; a life is drawn anew when its minute has passed.
+    ? `${count} subscribers, the last ${subscribers.length} are shown`
+    : count === 1 ? '1 subscriber' : `${count} subscribers`;
+  // The current time always changes; a timeline is redrawn once per minute.
   put($('people-list'), [subscribers, Math.floor(now / 60_000), deliveries.length],
     subscribers.length ? subscribers.map(subscriber => card(subscriber, now))
-      : [el('p', { className: 'dim' }, 'Nobody. A purchase makes a subscriber.')]);
+      : [el('p', { className: 'dim' }, 'No subscribers. A purchase creates one.')]);
   put($('device-list'), devices, devices.length ? devices.map(deviceCard)
-    : [el('p', { className: 'dim' }, 'No device. An app on the bridge, or an action, makes one.')]);
+    : [el('p', { className: 'dim' }, 'No devices. An app that uses the bridge, or an action, creates one.')]);
 }
 
 $('person').addEventListener('input', refresh);
@@ -747,9 +748,9 @@ for (const each of document.querySelectorAll('#clock [data-by]')) {
   each.addEventListener('click', () => act(`clock ${each.textContent}`, () =>
     ask('POST', '/clock/advance', { by: each.dataset.by })));
 }
-$('settle').addEventListener('click', () => act('clock until nothing waits', () =>
+$('settle').addEventListener('click', () => act('clock until all delivered', () =>
   ask('POST', '/clock/advance', { until: 'settled' })));
-$('freeze').addEventListener('click', () => act('clock', () =>
+$('freeze').addEventListener('click', () => act($('freeze').textContent + ' clock', () =>
   ask('PUT', '/clock', { frozen: $('freeze').getAttribute('aria-pressed') !== 'true' })));
 
 const tabs = [...document.querySelectorAll('[role=tab]')];
@@ -802,7 +803,7 @@ async function begin() {
     }
   }
   await refresh();
-  // The clock moves though nothing happens.
+  // The clock advances even without exchanges.
   setInterval(() => { if (!document.hidden) refresh(); }, 5000);
 }
 

@@ -1,25 +1,27 @@
 package import Conformance
 internal import Providers
 
-/// The script that makes a page believe that it runs on the phone (Despia fact sheet, section 7.1).
+/// The script that simulates the Despia runtime for a web page in a browser (Despia fact sheet,
+/// section 7.1).
 package enum DespiaShim {
-    /// How the script reaches the fake.
+    /// The way in which the script in the page calls the fake of the Despia runtime.
     package enum Channel: Sendable {
-        /// Over HTTP, to the fake's own address.
+        /// HTTP requests to the address of the fake.
         case http(bridge: String)
-        /// Through a function that a driver of the browser has put on the window.
+        /// The name of a function on `window`, which the program that controls the browser has
+        /// added.
         case binding(String)
     }
 
-    /// The script for one load of a page.
+    /// Returns the script for one load of a page.
     ///
     /// - Parameters:
-    ///   - device: The device as the fake shows it.
-    ///   - load: Which load of the page it is.
-    ///   - channel: How commands reach the fake.
-    ///   - faults: Faults that the setter itself has to commit: `early`, `setterThrows`.
-    ///   - hasPanel: Whether a person can move the phone on the page.
-    /// - Returns: JavaScript that needs nothing else.
+    ///   - device: The state of the simulated device, as the fake returns it.
+    ///   - load: The ID of this load of the page.
+    ///   - channel: The way in which the script calls the fake.
+    ///   - faults: Planned faults of the setter of `window.despia`: `early`, `setterThrows`.
+    ///   - hasPanel: Whether the page shows the panel with which a person controls the phone.
+    /// - Returns: JavaScript without dependencies.
     package static func script(
         device: JSONValue,
         load: String,
@@ -36,7 +38,8 @@ package enum DespiaShim {
         case .binding(let name): configuration["binding"] = .string(name)
         }
         let source = String(decoding: PackageResources.shim_js, as: UTF8.self)
-        // In a script, JSON ends at no tag and at no line of another alphabet.
+        // Escapes "</" and the line separators of Unicode, so that the JSON cannot end the script
+        // or a line.
         let json = JSONValue.object(configuration).text
             .split(separator: "</", omittingEmptySubsequences: false).joined(separator: "<\\/")
             .split(separator: "\u{2028}", omittingEmptySubsequences: false)
@@ -51,7 +54,8 @@ package enum DespiaShim {
         return parts.joined(separator: "(\(json))")
     }
 
-    /// The script as a page of a running fake loads it: `GET /despia/shim.js?device=main&panel=true`.
+    /// Returns the script for a web page that loads the script from a running fake: `GET
+    /// /despia/shim.js?device=main&panel=true`.
     static func response(
         to request: HTTPMessage.Request,
         _ world: FakeWorld

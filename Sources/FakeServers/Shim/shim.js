@@ -1,6 +1,6 @@
-// The browser's stand-in for the Despia runtime: load it before any script of the page.
-// What it does and why: Despia fact sheet, sections 1, 2 and 7.1. `CONFIGURATION` is filled in by
-// whoever serves it: the device as the fake shows it, and how commands reach the fake.
+// Simulates the Despia runtime in a browser. Load it before any other script of the page.
+// The behavior and its reasons: Despia fact sheet, sections 1, 2 and 7.1. The server replaces
+// `CONFIGURATION` with the state of the device and the connection to the fake.
 (function (configuration) {
   "use strict";
   if (window.__assay || window.top !== window) return;
@@ -18,20 +18,20 @@
     }
   }
 
-  // From here on it is the page's own time; what came before was the browser's.
+  // The time of the page starts here; the time before belongs to the browser.
   tell("start", {});
 
-  // ---- What the native side writes and calls
+  // ---- Variables and callbacks from the native side
 
   function deliver(reply) {
     if (reply.kind === "variable") {
-      // A plain assignment: the package deletes these names.
+      // A plain assignment, because the despia-native package deletes these names.
       try { window[reply.name] = reply.value; } catch (error) { log("cannot write " + reply.name); }
       return;
     }
     var callback = window[reply.name];
     tell("called", { name: reply.name, exists: typeof callback === "function" });
-    if (typeof callback !== "function") { log("the page has no " + reply.name); return; }
+    if (typeof callback !== "function") { log("the page has no function " + reply.name); return; }
     try {
       callback.apply(window, reply.arguments || []);
     } catch (error) {
@@ -44,7 +44,7 @@
     if (answer.killPage) { window.location.replace("about:blank"); return; }
     (answer.replies || []).forEach(function (reply) {
       if (reply.early) { deliver(reply); return; }
-      // Never in the turn of the setter: the package would erase it.
+      // Never during the setter, because the package would erase the value.
       window.setTimeout(deliver, Math.max(1, reply.delay || 0), reply);
     });
     if (panel) panel.refresh();
@@ -62,7 +62,7 @@
   function call(method, path, body, isSynchronous) {
     var request = new XMLHttpRequest();
     request.open(method, configuration.bridge + path, !isSynchronous);
-    // A text that is no JSON type asks for no preflight.
+    // The type text/plain needs no CORS preflight.
     if (body) request.setRequestHeader("content-type", "text/plain");
     return new Promise(function (resolve) {
       function done() {
@@ -70,14 +70,14 @@
       }
       if (!isSynchronous) {
         request.onload = done;
-        request.onerror = function () { log("Assay does not answer at " + configuration.bridge); resolve({}); };
+        request.onerror = function () { log("Assay does not respond at " + configuration.bridge); resolve({}); };
       }
       request.send(body);
       if (isSynchronous) done();
     });
   }
 
-  // What was said last, for the panel.
+  // The last commands, for the panel.
   var sent = [];
 
   function send(text) {
@@ -95,10 +95,10 @@
     } else {
       call("POST", "/bridge", envelope(text)).then(apply);
     }
-    if ((faults.setterThrows || []).indexOf(count) >= 0) throw new Error("by plan");
+    if ((faults.setterThrows || []).indexOf(count) >= 0) throw new Error("planned fault");
   }
 
-  // A person may have gone over to another phone on the panel.
+  // The user may have switched to another device on the panel.
   var chosen = configuration.bridge && window.sessionStorage.getItem("assay-device");
   if (chosen && chosen !== device.device) {
     var question = new XMLHttpRequest();
@@ -107,14 +107,14 @@
     if (question.status === 200) device = JSON.parse(question.responseText);
   }
 
-  // ---- The window as the runtime leaves it
+  // ---- The window as the runtime prepares it
 
   Object.defineProperty(navigator, "userAgent", {
     configurable: true, get: function () { return device.userAgent; }
   });
 
   if (device.uaPreset === "browser" && configuration.binding) {
-    // Nobody listens here: a command is a plain global, and whoever drives the browser hears of it.
+    // Without the runtime a command is a plain global; the program that drives the browser is notified.
     var plain;
     Object.defineProperty(window, "despia", {
       configurable: true,
@@ -130,7 +130,7 @@
       configurable: true,
       get: function () { return assigned; },
       set: function (value) {
-        // The package's own function may be assigned to the same name.
+        // The package may assign its function to the same name.
         if (typeof value === "string") send(value); else assigned = value;
       }
     });
@@ -286,7 +286,7 @@
           ["device", shown.device + " · " + shown.uaPreset], ["install", shown.installUuid || "–"],
           ["OneSignal", shown.externalId || "–"],
           ["paywall", shown.paywall.open
-            ? "open for " + (shown.paywall.externalId || "nobody") : "closed"],
+            ? "open for " + (shown.paywall.externalId || "no user ID") : "closed"],
           ["purchases", String(shown.history.length)]
         ];
         Object.keys(shown.vaultLocal).forEach(function (key) {
@@ -300,7 +300,7 @@
           value.textContent = value.title = row[1];
           state.append(name, value);
         });
-        // The last thing that the page said stands first.
+        // The last command is listed first.
         var list = root.querySelector("ol");
         list.textContent = "";
         sent.forEach(function (text) {

@@ -1,8 +1,9 @@
 internal import Conformance
 
 extension AccountApp {
-    /// A deviation of the app with accounts, selected by name; `assay mutants` expects each to be
-    /// caught.
+    /// A built-in defect of the scripted app with accounts.
+    ///
+    /// `assay mutants` expects at least one contract to detect each defect.
     package enum Defect: String, Hashable, Sendable, CaseIterable {
         case failedSignInSwitches = "failed-sign-in-switches"
         case logoutKeepsID = "logout-keeps-id"
@@ -11,10 +12,12 @@ extension AccountApp {
 
         package var summary: String {
             switch self {
-            case .failedSignInSwitches: "a sign-in that failed switches the purchaser"
-            case .logoutKeepsID: "after a logout purchases go to who was signed in"
-            case .googleIsAnotherPerson: "Google's id, not Firebase's, names the person"
-            case .resetIsSomebodyNew: "after a password reset the person has a new id"
+            case .failedSignInSwitches:
+                "a failed sign-in changes the user that later purchases belong to"
+            case .logoutKeepsID: "purchases after a logout belong to the previous user"
+            case .googleIsAnotherPerson:
+                "the Google ID identifies the user instead of the Firebase uid"
+            case .resetIsSomebodyNew: "a password reset gives the user a new user ID"
             }
         }
 
@@ -56,13 +59,14 @@ extension AccountApp {
         }
     }
 
-    /// The same app with some of its decisions gone wrong; with none of them, the correct one.
+    /// Creates the app with the given defects, or the correct app when there are none.
     ///
     /// - Parameters:
-    ///   - installID: The install id of the phone.
-    ///   - receipts: What its store account has bought already.
-    ///   - seed: What anonymous ids and receipts are made of; another for each installation.
-    ///   - defects: How it deviates from a correct app.
+    ///   - installID: The install ID of the phone.
+    ///   - receipts: The receipts of earlier purchases of the phone's store account.
+    ///   - seed: The seed of random anonymous IDs and receipts. Each installation needs a different
+    ///     seed.
+    ///   - defects: The defects of the app.
     package init(installID: String, receipts: [Receipt], seed: String, defects: Set<Defect>) {
         var policy = Policy()
         for defect in Defect.allCases where defects.contains(defect) { defect.deviate(&policy) }

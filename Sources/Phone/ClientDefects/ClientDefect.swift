@@ -1,8 +1,9 @@
-/// A deviation that breaks exactly one promise of the scripted app.
+/// A built-in defect of the scripted app that violates one or more contract clauses.
 ///
-/// It exchanges one of the app's decisions for a wrong one, as `deviations` says. `assay mutants`
-/// runs the device scenarios against every one of them and expects it to be caught. Those with an
-/// `X-` number are mistakes of the published guide's client (identity rules, D.3).
+/// Each defect replaces one of the app's decisions with a wrong decision, as `deviations` defines.
+/// `assay mutants` runs the phone contracts against each defect and expects them to detect the
+/// defect. A defect with an `X-` number is a mistake in the client of the published guide (identity
+/// rules, D.3).
 package enum ClientDefect: String, Sendable, CaseIterable {
     case commandsInBrowser = "commands-in-browser"
     case asksEverything = "asks-everything"
@@ -83,104 +84,157 @@ package enum ClientDefect: String, Sendable, CaseIterable {
     case ownedByNobody = "owned-by-nobody"
     case waitsForInstall = "waits-for-install"
 
-    /// What it does, in one line.
+    /// A one-line description of the defect for reports.
     package var summary: String { facts.summary }
 
-    /// The clauses whose contracts must fail.
+    /// The IDs of the clauses whose contracts must detect the defect.
     package var clauses: [String] { facts.clauses }
 
-    /// The guide's mistake that it is; nil for others.
+    /// The `X-` number of the mistake in the published guide; nil for other defects.
     package var guide: String? { facts.guide }
 
     private var facts: (summary: String, clauses: [String], guide: String?) {
         switch self {
-        case .commandsInBrowser: ("a browser is taken for the phone", ["C-01"], "X-56")
-        case .asksEverything: ("the history is read although the vault knew", ["C-02"], nil)
-        case .historyFirst: ("the history is asked before the vault", ["C-02"], nil)
-        case .believesVault: ("whatever the vault holds is an id", ["C-03"], nil)
-        case .throwsOnNull: ("a null from the bridge ends the start", ["C-04"], nil)
-        case .waitsForBridge: ("reads wait for the bridge's own 30 seconds", ["C-05"], "X-41")
-        case .firstEntry: ("the first purchase names the user, active or not", ["C-06"], nil)
+        case .commandsInBrowser: ("a browser is treated as a phone with a bridge", ["C-01"], "X-56")
+        case .asksEverything:
+            ("the purchase history is read although the vault has the user ID", ["C-02"], nil)
+        case .historyFirst: ("the purchase history is read before the vault", ["C-02"], nil)
+        case .believesVault: ("any value in the vault is accepted as a user ID", ["C-03"], nil)
+        case .throwsOnNull:
+            ("a null value from the bridge aborts the start of the app", ["C-04"], nil)
+        case .waitsForBridge:
+            ("reads from the vault wait for the bridge's timeout of 30 seconds", ["C-05"], "X-41")
+        case .firstEntry:
+            ("the first purchase selects the user, even if it is inactive", ["C-06"], nil)
         case .restoreFirstEntry:
-            ("the restore button chooses by another rule than the start", ["C-06"], "X-49")
-        case .adoptsAnonymous: ("an anonymous id of the history is adopted", ["C-06"], "X-51")
-        case .adoptsSandbox: ("a sandbox purchase names the user", ["C-06"], nil)
-        case .noLock: ("an id from the history is not locked", ["C-07"], nil)
-        case .lockAfterRegister: ("the lock is written after the registration", ["C-07"], nil)
+            ("the restore button and the start select the user differently", ["C-06"], "X-49")
+        case .adoptsAnonymous:
+            ("an anonymous ID in the purchase history becomes the user ID", ["C-06"], "X-51")
+        case .adoptsSandbox: ("a sandbox purchase selects the user", ["C-06"], nil)
+        case .noLock: ("a user ID from the purchase history is not locked", ["C-07"], nil)
+        case .lockAfterRegister:
+            ("the lock of a user ID is written only after the registration", ["C-07"], nil)
         case .registerBeforeWrite:
-            ("the backend is told before the phone has kept the id", ["C-08"], "X-45")
-        case .writeUnconfirmed: ("a lost write is never noticed", ["C-09"], "X-46")
-        case .aliasAtLaunchOnly: ("only a launch tells OneSignal", ["C-10"], nil)
-        case .aliasOfBefore: ("OneSignal is told the id of before", ["C-10"], nil)
-        case .noRegisterOnLogin: ("a login registers nobody", ["C-11", "C-28"], "X-54")
-        case .noRegisterOnRestore: ("a restore registers nobody", ["C-11"], nil)
-        case .statusIgnored: ("any answer to a registration counts", ["C-12"], "X-38")
-        case .answerUnread: ("the id in the answer is not compared", ["C-12"], nil)
-        case .failureCounts: ("a failed registration counts as done", ["C-12", "C-16"], "X-37")
-        case .neverRetries: ("a failed registration is queued and never sent", ["C-13"], "X-39")
-        case .queueReplayed: ("every failed registration is sent later", ["C-13"], nil)
-        case .noPlatform: ("restore and logout leave the platform out", ["C-14"], nil)
-        case .anythingIsIOS: ("whatever is not Android is iOS", ["C-14"], "X-61")
-        case .missingIDWritten: ("a missing install id becomes a text", ["C-15"], "X-40")
-        case .devicePerLaunch: ("every launch has a device id of its own", ["C-15"], nil)
-        case .paywallUngated: ("a paywall opens whenever it is tapped", ["C-16", "C-18"], nil)
-        case .flagNotID: ("one flag for all ids opens the gate", ["C-16", "C-32"], "X-55")
+            ("the backend gets a new user ID before the phone has stored it", ["C-08"], "X-45")
+        case .writeUnconfirmed: ("a lost write to the vault is never noticed", ["C-09"], "X-46")
+        case .aliasAtLaunchOnly:
+            ("OneSignal gets the user ID only when the app starts", ["C-10"], nil)
+        case .aliasOfBefore: ("OneSignal gets the previous user ID", ["C-10"], nil)
+        case .noRegisterOnLogin: ("a login sends no registration", ["C-11", "C-28"], "X-54")
+        case .noRegisterOnRestore: ("a restore sends no registration", ["C-11"], nil)
+        case .statusIgnored: ("any response to a registration counts as success", ["C-12"], "X-38")
+        case .answerUnread:
+            ("the user ID in the response to a registration is not checked", ["C-12"], nil)
+        case .failureCounts:
+            ("a failed registration is treated as successful", ["C-12", "C-16"], "X-37")
+        case .neverRetries:
+            ("a failed registration is queued but never sent again", ["C-13"], "X-39")
+        case .queueReplayed:
+            ("every failed registration is sent again, even for a previous user", ["C-13"], nil)
+        case .noPlatform:
+            ("the registrations of a restore and a logout omit the platform", ["C-14"], nil)
+        case .anythingIsIOS:
+            ("registrations name every platform except Android as iOS", ["C-14"], "X-61")
+        case .missingIDWritten:
+            ("a missing install ID is sent to the backend as 'undefined'", ["C-15"], "X-40")
+        case .devicePerLaunch: ("every launch registers a new device ID", ["C-15"], nil)
+        case .paywallUngated:
+            ("a paywall opens before the user ID is registered", ["C-16", "C-18"], nil)
+        case .flagNotID:
+            (
+                "the registration of any user ID, not only the current one, allows a paywall",
+                ["C-16", "C-32"], "X-55"
+            )
         case .notGatedInFlight:
-            ("a paywall opens while a logout goes on", ["C-18"], "X-43")
-        case .paywallOfBefore: ("a paywall carries the id of before", ["C-17"], nil)
+            ("a paywall opens during a logout", ["C-18"], "X-43")
+        case .paywallOfBefore: ("a paywall gets the previous user ID", ["C-17"], nil)
         case .doubleTap: ("a second tap opens a second paywall", ["C-19"], "X-60")
-        case .spinsForEver: ("nothing bounds the wait for an answer", ["C-20"], "X-59")
-        case .unencoded: ("ids stand in commands as they are", ["C-21"], "X-44")
-        case .encodedTwice: ("ids are encoded twice", ["C-21"], nil)
-        case .readsRaw: ("what is read is not decoded as it was written", ["C-22"], nil)
-        case .grantsOnCallback: ("the purchase callback unlocks", ["C-23"], nil)
-        case .callbackNeedsObject: ("a callback without an argument throws", ["C-24"], nil)
-        case .productIdentifier: ("the product is read from another field", ["C-25"], "X-47")
-        case .silenceIsFree: ("silence is shown as no subscription", ["C-25"], "X-48")
-        case .restoreClears: ("a restore that finds nothing starts anew", ["C-26"], nil)
+        case .spinsForEver: ("the app waits for a response without a time limit", ["C-20"], "X-59")
+        case .unencoded: ("user IDs in bridge commands are not percent-encoded", ["C-21"], "X-44")
+        case .encodedTwice: ("user IDs in bridge commands are percent-encoded twice", ["C-21"], nil)
+        case .readsRaw: ("values from the vault are not percent-decoded", ["C-22"], nil)
+        case .grantsOnCallback:
+            ("the purchase callback alone unlocks the paid content", ["C-23"], nil)
+        case .callbackNeedsObject:
+            ("a purchase callback without an argument throws an error", ["C-24"], nil)
+        case .productIdentifier:
+            ("the product of a purchase is read from the wrong field", ["C-25"], "X-47")
+        case .silenceIsFree:
+            ("a missing history reply is shown as 'no subscription'", ["C-25"], "X-48")
+        case .restoreClears: ("a restore that finds nothing creates a new user ID", ["C-26"], nil)
         case .restoreReplacesAccount:
-            ("a restore replaces the id of who is signed in", ["C-26"], "X-52")
-        case .loginNamesInstall: ("a login tells the install id", ["C-27"], nil)
-        case .loginAppliesFailure: ("a refused login changes the phone", ["C-27"], nil)
-        case .pageOverVault: ("what the page kept wins over the vault", ["C-28"], nil)
-        case .loginForgotten: ("a login that is cut short is forgotten", ["C-28"], nil)
-        case .lockUnread: ("the lock is never read", ["C-29"], "X-50")
-        case .lockIsFinal: ("a locked id cannot be given up", ["C-29"], nil)
-        case .logoutByTime: ("an id is made of the install id and the time", ["C-30"], "X-62")
-        case .logoutToInstall: ("a logout goes back to the install id", ["C-30"], nil)
+            ("a restore silently replaces the ID of a signed-in user", ["C-26"], "X-52")
+        case .loginNamesInstall:
+            ("a login sends the install ID instead of the current user ID", ["C-27"], nil)
+        case .loginAppliesFailure: ("a refused login changes the user ID", ["C-27"], nil)
+        case .pageOverVault:
+            ("the user ID in the page's web storage overrides the vault", ["C-28"], nil)
+        case .loginForgotten:
+            ("an interrupted login is not resumed at the next launch", ["C-28"], nil)
+        case .lockUnread: ("the lock of the user ID is never read", ["C-29"], "X-50")
+        case .lockIsFinal:
+            ("a locked user ID can never be replaced, even if the user agrees", ["C-29"], nil)
+        case .logoutByTime:
+            ("the new user ID after a logout is the install ID plus the time", ["C-30"], "X-62")
+        case .logoutToInstall: ("the new user ID after a logout is the install ID", ["C-30"], nil)
         case .installAfterLogout:
-            ("a lost entry brings the install id back", ["C-31"], "X-42")
+            (
+                "the install ID becomes the user ID again when the vault entry is lost", ["C-31"],
+                "X-42"
+            )
         case .logoutHalf:
-            ("memory keeps the old id when the registration fails", ["C-32"], nil)
-        case .eachPageItsOwn: ("each page makes up an id of its own", ["C-33"], nil)
-        case .lateReplyAdopted: ("a reply that comes too late is adopted", ["C-34"], nil)
-        case .readsAtOnce: ("two reads of one key go out at once", ["C-34"], nil)
-        case .emailInVault: ("the account's address lies in the vault", ["C-35"], nil)
-        case .keyOfWindow: ("a key of the vault is a name of the window", ["C-35"], nil)
-        case .callbacksLate: ("callbacks are installed by the first paywall", ["C-24"], nil)
-        case .resolvesTwice: ("a page starts twice", ["C-33"], nil)
-        case .paywallEncodedTwice: ("a paywall's id is encoded twice", ["C-21"], nil)
-        case .unlocksLate: ("a logout opens the lock after it wrote the id", ["C-30"], nil)
-        case .staleRetry: ("a retry registers who has logged out", ["C-11"], nil)
+            (
+                "after a logout, the page keeps the old user ID if the registration fails",
+                ["C-32"], nil
+            )
+        case .eachPageItsOwn: ("each open page creates its own user ID", ["C-33"], nil)
+        case .lateReplyAdopted:
+            ("the value in a late vault reply becomes the user ID", ["C-34"], nil)
+        case .readsAtOnce: ("two reads of the same vault key are concurrent", ["C-34"], nil)
+        case .emailInVault:
+            ("the account's email address is stored in the unprotected vault", ["C-35"], nil)
+        case .keyOfWindow: ("a vault key is the name of a window property", ["C-35"], nil)
+        case .callbacksLate:
+            ("purchase callbacks are installed only when the first paywall opens", ["C-24"], nil)
+        case .resolvesTwice: ("a page runs its start sequence twice", ["C-33"], nil)
+        case .paywallEncodedTwice:
+            ("the user ID in a paywall command is percent-encoded twice", ["C-21"], nil)
+        case .unlocksLate:
+            ("a logout removes the lock only after it wrote the new user ID", ["C-30"], nil)
+        case .staleRetry:
+            ("a registration retry registers a user who has logged out", ["C-11"], nil)
         case .retryDuringLogin:
-            ("a retry goes on for the id of before while a login goes on", ["C-11"], nil)
+            (
+                "a registration retry continues for the previous user ID during a login", ["C-11"],
+                nil
+            )
         case .retryBlocksNext:
-            ("what fails while an earlier id is tried again is not tried again", ["C-13"], nil)
-        case .accessInherited: ("what one person unlocked stays for the next", ["C-30"], nil)
+            (
+                "a registration that fails during the retry for another user ID is lost", ["C-13"],
+                nil
+            )
+        case .accessInherited:
+            ("paid content of one user stays unlocked for the next user", ["C-30"], nil)
         case .adoptsUnflagged:
-            ("an anonymous id that is not marked as one is adopted", ["C-06"], nil)
-        case .loginOfNobody: ("whatever a login answers is an id", ["C-27"], nil)
-        case .oneSaleOnly: ("after a cancel no paywall opens again", ["C-19"], nil)
-        case .hotRetries: ("retries follow each other without growing pauses", ["C-13"], nil)
-        case .restoreUnlocked: ("an id that the button found is not locked", ["C-07"], nil)
-        case .ownedByNobody: ("a purchase that names nobody names the user", ["C-06"], nil)
-        case .waitsForInstall: ("the start waits for an install id for ever", ["C-20"], nil)
-        case .keepsLock: ("a logout leaves the lock as it is", ["C-30"], nil)
-        case .neverUnlocks: ("a confirmed purchase is never asked for", ["C-23"], nil)
+            ("an anonymous ID without the anonymous flag becomes the user ID", ["C-06"], nil)
+        case .loginOfNobody:
+            ("any value in a login response is accepted as a user ID", ["C-27"], nil)
+        case .oneSaleOnly: ("no paywall opens after a canceled purchase", ["C-19"], nil)
+        case .hotRetries: ("the delays between registration retries do not grow", ["C-13"], nil)
+        case .restoreUnlocked:
+            ("a user ID that the restore button finds is not locked", ["C-07"], nil)
+        case .ownedByNobody: ("a purchase without a usable user ID selects the user", ["C-06"], nil)
+        case .waitsForInstall:
+            ("the start of the app waits forever for an install ID", ["C-20"], nil)
+        case .keepsLock: ("a logout does not remove the lock of the user ID", ["C-30"], nil)
+        case .neverUnlocks:
+            ("the app never asks the backend for access after a purchase", ["C-23"], nil)
         case .gateShut: ("no paywall ever opens", ["C-16"], nil)
-        case .registersNewOnly: ("an id that was seen before is not registered", ["C-13"], nil)
-        case .historyIgnored: ("the history is never asked", ["C-02"], nil)
-        case .stuckAfterReload: ("a reload in the middle of the start ends it", ["C-33"], nil)
+        case .registersNewOnly:
+            ("a user ID that the app already had is not registered again", ["C-13"], nil)
+        case .historyIgnored: ("the purchase history is never read", ["C-02"], nil)
+        case .stuckAfterReload:
+            ("a reload during the start of the app prevents all later starts", ["C-33"], nil)
         }
     }
 }

@@ -1,18 +1,19 @@
 package import Conformance
 
-/// How a defect exchanges one of the app's decisions.
+/// A function that replaces one of the scripted app's decisions with the wrong decision of a
+/// defect.
 typealias ClientDeviation = @Sendable (inout ScriptedApp.Policy) -> Void
 
 extension ScriptedApp {
-    /// The same app with some of its decisions gone wrong; with none of them, the correct one.
+    /// Opens a page of the app with the given defects, or of the correct app when there are none.
     ///
     /// - Parameters:
-    ///   - globals: What the runtime has put on the window.
-    ///   - userAgent: What the page sees of the device.
-    ///   - keys: The keys of the vault by role.
-    ///   - storage: What an earlier page has kept.
-    ///   - defects: How it deviates from a correct app.
-    ///   - seed: What its random ids are drawn from.
+    ///   - globals: The global variables that the Despia runtime provides on the window.
+    ///   - userAgent: The user agent string of the page.
+    ///   - keys: The names of the vault entries, by their role.
+    ///   - storage: The web storage that an earlier page left on the phone.
+    ///   - defects: The defects that the app has.
+    ///   - seed: The seed of the random IDs that the app creates.
     package init(
         globals: JSONObject,
         userAgent: String,
@@ -22,7 +23,8 @@ extension ScriptedApp {
         seed: UInt64
     ) {
         var policy = Policy()
-        // In one order, because the later one sees what the earlier one did.
+        // The defects are applied in a fixed order, because one defect can change the effect of
+        // another.
         for defect in ClientDefect.allCases where defects.contains(defect) {
             ClientDefect.deviations[defect]?(&policy)
         }

@@ -1,7 +1,7 @@
 internal import Conformance
 internal import Providers
 
-/// Login, logout and restore: defects of how one identity becomes another.
+/// Defects of the scripted app in changes of the user ID: login, logout and restore.
 extension ClientDefect {
     static let identity: [ClientDefect: ClientDeviation] = [
         .loginNamesInstall: { $0.loginID = { $0.installID() } },

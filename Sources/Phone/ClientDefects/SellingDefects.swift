@@ -1,6 +1,6 @@
 internal import Conformance
 
-/// Paywalls and access: defects of who may buy, and of who decides what was bought.
+/// Defects of the scripted app in paywalls and access to paid content.
 extension ClientDefect {
     static let selling: [ClientDefect: ClientDeviation] = [
         .paywallUngated: {

@@ -1,7 +1,7 @@
 internal import Conformance
 internal import Providers
 
-/// The start, the bridge and registrations: defects of how the app learns who its user is.
+/// Defects of the scripted app in its start, its bridge commands and its registrations.
 extension ClientDefect {
     static let start: [ClientDefect: ClientDeviation] = [
         .commandsInBrowser: {

@@ -1,31 +1,37 @@
 package import Conformance
 
-/// A member of the body that an operation of the control API takes: the one place that says its
-/// name, its kind and what it means, for those who read bodies and those who describe them.
+/// A member of a JSON request body in Assay's control API (`/assay/v1`): its name, the kind of its
+/// value, and its description.
+///
+/// The same definition serves to check request bodies and to describe the API.
 package struct ControlMember: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case text
-        /// One of these texts.
+        /// A string that must be one of these values.
         case choice([String])
-        /// A text that the operation reads itself; these are the usual ones.
+        /// Any string, which the operation itself checks.
+        ///
+        /// The associated values are the usual ones.
         case open([String])
         case flag
         case integer
-        /// With a fraction, perhaps.
+        /// A number that may have a fraction.
         case number
         case texts
-        /// Of whatever the operation reads itself.
+        /// A list whose elements the operation itself checks.
         case list
         case object
-        /// A time in ISO 8601, or milliseconds.
+        /// A time as an ISO 8601 string, or as a number of milliseconds since 1970.
         case moment
-        /// An http URL that events may be sent to.
+        /// An http URL to which the fakes may send webhook events.
         case address
     }
 
     package let name: String
     package let kind: Kind
-    /// Which words in the path's brace it says something about; empty: all of them.
+    /// The values of the operation's path parameter for which this member has a meaning.
+    ///
+    /// If the list is empty, the member applies to all of them.
     package let words: [String]
     private let text: String
 
@@ -36,26 +42,32 @@ package struct ControlMember: Hashable, Sendable {
         text = summary
     }
 
-    /// What it means; with the words it is for, where those are few enough to be read.
+    /// The description of the member.
+    ///
+    /// It begins with the path values to which the member applies, unless these are all values or
+    /// more than five.
     package var summary: String {
         words.isEmpty || words.count > 5 ? text : words.joined(separator: ", ") + ": " + text
     }
 
-    /// Who waits until it is delivered sees in the answer what became of it.
+    /// The member `settle`: the call waits until all due deliveries are finished.
+    ///
+    /// Its response then contains their outcome.
     package static let settle = ControlMember(
         "settle",
         .flag,
-        "Wait until what is due is delivered."
+        "Wait until all due events have been delivered."
     )
 }
 
 extension ControlMember {
-    /// What is wrong with a value, as the rest of a sentence; nil when it fits.
+    /// Returns the problem with a value for this member; nil when the value is valid.
     ///
     /// - Parameters:
-    ///   - value: What the body gives; null stands for nothing and always fits.
-    ///   - isCallable: Whether events may be sent to a URL.
-    /// - Returns: The problem, and what to type next.
+    ///   - value: The value in the request body. Null means that the member is not set, and is
+    ///     always valid.
+    ///   - isCallable: Returns whether the fakes may send events to a URL.
+    /// - Returns: A sentence that describes the problem, and a hint at what to type instead.
     func problem(
         with value: JSONValue,
         _ isCallable: (String) -> Bool
@@ -65,12 +77,12 @@ extension ControlMember {
             ("'\(name)' takes \(wanted), not \(value.kind)", nil)
         }
         switch kind {
-        case .text, .open: return value.string == nil ? wrong("a text") : nil
+        case .text, .open: return value.string == nil ? wrong("a string") : nil
         case .choice(let words):
-            guard let text = value.string else { return wrong("a text") }
+            guard let text = value.string else { return wrong("a string") }
             if words.contains(text) { return nil }
             return (
-                "'\(name)' is '\(text)', which is none of " + words.joined(separator: ", "),
+                "'\(name)' is '\(text)', which is not one of " + words.joined(separator: ", "),
                 Suggestion.nearest(to: text, among: words).map { "did you mean '\($0)'?" }
             )
         case .flag: return value.bool == nil ? wrong("true or false") : nil
@@ -79,39 +91,44 @@ extension ControlMember {
             if case .number = value { return nil }
             return wrong("a number")
         case .texts:
-            guard let list = value.array else { return wrong("a list of texts") }
+            guard let list = value.array else { return wrong("a list of strings") }
             let other = list.first { $0.string == nil }
-            return other.map { ("'\(name)' takes a list of texts, and one is \($0.kind)", nil) }
+            return other.map { ("'\(name)' takes a list of strings, and one is \($0.kind)", nil) }
         case .list: return value.array == nil ? wrong("a list") : nil
         case .object: return value.object == nil ? wrong("an object") : nil
         case .moment:
             guard let time = Self.moment(value) else {
                 return (
-                    "'\(name)' takes a time such as 2026-09-24T12:00:00Z, or milliseconds", nil
+                    "'\(name)' takes a time such as 2026-09-24T12:00:00Z, "
+                        + "or milliseconds since 1970",
+                    nil
                 )
             }
             if Instant.given.contains(time) { return nil }
             return (
                 "'\(name)' is \(time.description), which is not within \(Instant.givenText)",
-                "a number is milliseconds since 1970, not seconds or microseconds"
+                "a number must be milliseconds since 1970, not seconds or microseconds"
             )
         case .address:
             guard let text = value.string else { return wrong("a URL") }
             if isCallable(text) { return nil }
             return (
-                "'\(name)' is '\(text)', which is no http URL on this machine",
-                "another host needs assay serve --allow-host NAME"
+                "'\(name)' is '\(text)', which is not an http URL on this machine",
+                "to allow another host, start assay serve with --allow-host NAME"
             )
         }
     }
 
-    /// The time that a value names; nil when it names none.
+    /// Returns the time in a JSON value, which is a number of milliseconds since 1970 or an ISO
+    /// 8601 string.
+    ///
+    /// Returns nil for any other value.
     package static func moment(_ value: JSONValue?) -> Instant? {
         if let milliseconds = value?.int64 { return Instant(milliseconds: milliseconds) }
         return value?.string.flatMap(Instant.init(iso8601:))
     }
 
-    /// As JSON Schema says it.
+    /// The JSON Schema of this member, for the description of the control API.
     package var schema: JSONValue {
         let type: JSONObject =
             switch kind {
@@ -135,13 +152,13 @@ extension ControlMember {
 }
 
 extension [ControlMember] {
-    /// Refuses a body with a member that the operation does not know, or of another kind.
+    /// Checks that a request body contains only known members, each with a value of the right kind.
     ///
     /// - Parameters:
-    ///   - body: What was sent.
-    ///   - operation: Its method and path, for the message.
-    ///   - isCallable: Whether events may be sent to a URL.
-    /// - Throws: What is wrong with the first member that does not fit.
+    ///   - body: The request body.
+    ///   - operation: The operation's method and path, for the error message.
+    ///   - isCallable: Returns whether the fakes may send events to a URL.
+    /// - Throws: A refusal that describes the first invalid member of the body.
     package func check(
         _ body: JSONObject,
         of operation: String,
@@ -160,7 +177,9 @@ extension [ControlMember] {
 }
 
 extension ControlRefusal {
-    /// A name that nobody knows, with the nearest that is known and all others.
+    /// Returns the error response for an unknown name.
+    ///
+    /// Its hint suggests the nearest known name and lists all known names.
     package static func unknown(
         _ name: String,
         _ what: String,
@@ -169,10 +188,12 @@ extension ControlRefusal {
     ) -> ControlRefusal {
         let near = Suggestion.nearest(to: name, among: known).map { "did you mean '\($0)'? " }
         let all =
-            known.isEmpty ? "it takes none" : "there are " + known.joined(separator: ", ")
+            known.isEmpty
+            ? "the operation takes no \(what)s"
+            : "the valid names are " + known.joined(separator: ", ")
         return ControlRefusal(
             400,
-            "'\(name)' is no \(what) of \(owner)",
+            "'\(name)' is not a \(what) of \(owner)",
             hint: (near ?? "") + all
         )
     }

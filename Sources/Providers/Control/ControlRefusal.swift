@@ -1,4 +1,5 @@
-/// A call of the control API that cannot be carried out: what is wrong, and what to type next.
+/// An error response of the control API: its HTTP status, a description of the problem, and a hint
+/// at what to type instead.
 package struct ControlRefusal: Error, Hashable, Sendable {
     package let status: Int
     package let text: String

@@ -1,14 +1,15 @@
 package import Conformance
 
-/// What a person, a test or the command line can do to one provider's fake: an operation of the
-/// control API below `/assay/v1`.
+/// An operation on the fake of one provider in the control API (`/assay/v1`).
 ///
-/// The control API routes it, reads and checks the body, describes it, and shows the deliveries
-/// that follow; the provider only says what happens.
+/// A user, a test or the command line calls it.
+///
+/// The control API routes the call, reads and checks the body, describes the operation, and returns
+/// the deliveries that follow. The provider only defines the operation's effect.
 package struct ProviderControl: Sendable {
-    /// One call, read and checked.
+    /// A call of a control API operation, after its body was read and checked.
     package struct Call: Sendable {
-        /// What stands in the place of the path's brace; empty when it has none.
+        /// The value of the parameter in the request's path; empty when the path has no parameter.
         package let value: String
         package let body: JSONObject
         package let query: [(name: String, value: String)]
@@ -23,27 +24,36 @@ package struct ProviderControl: Sendable {
             self.query = query
         }
 
-        /// The text of that name; nil when it is missing or empty.
+        /// Returns a string member of the request body; nil when the member is missing or empty.
         package func text(_ name: String) -> String? {
             body[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
     }
 
-    /// Changes nothing when it throws.
+    /// The function that carries out an operation on the state of the fakes.
+    ///
+    /// It leaves the state unchanged when it throws.
     package typealias Work =
         @Sendable (inout Services, Call, Instant) throws(ControlRefusal) -> JSONObject
 
-    /// Its name in the description of the API.
+    /// The ID of the operation in the description of the control API.
     package let id: String
     package let method: String
-    /// Below `/assay/v1`; a name in braces stands for one segment, `{name+}` for one or two.
+    /// The operation's path below `/assay/v1`.
+    ///
+    /// A name in braces matches one path segment, and `{name+}` matches one or two.
     package let path: String
     package let summary: String
     package let parameters: [ControlParameter]
     package let members: [ControlMember]
-    /// What may stand in the place of the path's brace; empty: any text.
+    /// The valid values of the parameter in the operation's path.
+    ///
+    /// If the list is empty, any string is valid.
     package let words: [ControlWord]
-    /// Whether events may follow, which the answer then shows; such an operation takes `settle`.
+    /// Whether the operation may cause webhook events.
+    ///
+    /// If so, the operation's response contains the deliveries of these events, and its body
+    /// accepts the member `settle`.
     package let tells: Bool
     package let work: Work
 
@@ -70,7 +80,7 @@ package struct ProviderControl: Sendable {
     }
 }
 
-/// A parameter of the query.
+/// A query parameter of a control API operation, with its description.
 package struct ControlParameter: Hashable, Sendable {
     package let name: String
     package let summary: String
@@ -81,7 +91,7 @@ package struct ControlParameter: Hashable, Sendable {
     }
 }
 
-/// A word that may stand in the place of a path's brace, and what it does.
+/// A valid value of the parameter in an operation's path, with a description of its effect.
 package struct ControlWord: Hashable, Sendable {
     package let name: String
     package let summary: String
@@ -93,7 +103,9 @@ package struct ControlWord: Hashable, Sendable {
 }
 
 extension ControlRefusal {
-    /// A word that stands where none of these does.
+    /// Returns the 404 response for a path value that is not one of `words`.
+    ///
+    /// Its hint suggests the nearest value and lists all of them.
     package static func unknown(
         _ word: String,
         _ owner: String,
@@ -103,8 +115,8 @@ extension ControlRefusal {
         let near = Suggestion.nearest(to: word, among: names).map { "did you mean '\($0)'? " }
         return ControlRefusal(
             404,
-            "\(owner) knows no '\(word)'",
-            hint: (near ?? "") + "there are " + names.joined(separator: ", ")
+            "\(owner) has no action '\(word)'",
+            hint: (near ?? "") + "the valid actions are " + names.joined(separator: ", ")
         )
     }
 }

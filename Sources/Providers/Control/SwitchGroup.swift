@@ -1,11 +1,15 @@
 package import Conformance
 
-/// Switches under one name: shown whole, changed one by one, without knowing their type.
+/// A group of a fake's switches (settings).
+///
+/// The control API shows and changes them by name, without knowing their Swift type.
 package struct SwitchGroup: Sendable {
     package let name: String
-    /// All of them as JSON, those without a value included.
+    /// Returns all switches of the group as JSON; a switch without a value is null.
     package let shown: @Sendable (Services) -> JSONValue
-    /// Changes what is given; an unknown name, or a value of the wrong kind, changes nothing.
+    /// Changes the switches that a JSON object names.
+    ///
+    /// Throws for an unknown name or a value of the wrong kind, and then changes no switch.
     package let change: @Sendable (inout Services, JSONValue) throws(ControlRefusal) -> Void
 
     package init<Settings: Codable & SendableMetatype>(
@@ -23,23 +27,29 @@ package struct SwitchGroup: Sendable {
     }
 }
 
-/// Settings by the names of their members.
+/// Functions that show and change settings by the names of their stored properties.
 package enum Switches {
-    /// The numbers that a switch takes: counts, and up to 68 years in seconds.
+    /// The range of the numbers that a switch accepts.
+    ///
+    /// A number is a count, or seconds up to 68 years.
     private static let numbers: ClosedRange<Int64> = 0...Int64(Int32.max)
 
     private static func names(_ settings: some Any) -> [String] {
         Mirror(reflecting: settings).children.compactMap(\.label)
     }
 
-    /// A switch without a value is there to be found, too.
+    /// Returns all settings as JSON.
+    ///
+    /// A setting without a value is included as null, so that users can find its name.
     package static func shown(_ settings: some Encodable) -> JSONValue {
         var object = (try? JSONValue(encoding: settings))?.object ?? JSONObject()
         for name in names(settings) where object[name] == nil { object[name] = .null }
         return .object(object)
     }
 
-    /// Changes what is given; an unknown name, or a value of the wrong kind, changes nothing.
+    /// Changes the settings that a JSON object names.
+    ///
+    /// Throws for an unknown name or a value of the wrong kind, and then changes no setting.
     package static func merge<Settings: Codable>(
         _ settings: inout Settings,
         _ value: JSONValue,
@@ -50,7 +60,7 @@ package enum Switches {
         }
         let names = names(settings)
         guard var object = (try? JSONValue(encoding: settings))?.object else {
-            throw ControlRefusal(500, "the switches of '\(owner)' cannot be written")
+            throw ControlRefusal(500, "the switches of '\(owner)' cannot be encoded")
         }
         for change in changes.members {
             guard names.contains(change.key) else {
@@ -59,7 +69,7 @@ package enum Switches {
                     400,
                     "\(owner) has no switch '\(change.key)'",
                     hint: (near.map { "did you mean '\($0)'? " } ?? "")
-                        + "there are " + names.joined(separator: ", ")
+                        + "the valid names are " + names.joined(separator: ", ")
                 )
             }
             if let number = change.value.int64, !numbers.contains(number) {
@@ -83,7 +93,7 @@ package enum Switches {
         switch error {
         case .dataCorrupted(let context):
             guard let key = context.codingPath.last else { return words(context) }
-            return "'\(key.stringValue)' does not take "
+            return "'\(key.stringValue)' does not accept "
                 + (changes[key.stringValue]?.text ?? "this")
         case .typeMismatch(_, let context), .valueNotFound(_, let context),
             .keyNotFound(_, let context):

@@ -1,13 +1,15 @@
 internal import Conformance
 
-/// The bridge: commands of the page, what is written for them, and what goes wrong on the way
-/// (fact sheet, sections 1 and 3).
+/// The bridge between a web page and the fake Despia runtime: commands, replies and planned faults
+/// (Despia fact sheet, sections 1 and 3).
 extension DespiaState {
     static func variable(_ name: String, _ value: JSONValue, _ delay: Int64) -> JSONValue {
         ["kind": "variable", "name": .string(name), "value": value, "delay": .integer(delay)]
     }
 
-    /// A call of a page's function with these arguments.
+    /// Returns a reply that makes the page call its function of this name.
+    ///
+    /// The delay is in milliseconds.
     static func call(_ name: String, _ arguments: [JSONValue], _ delay: Int64) -> JSONValue {
         [
             "kind": "callback", "name": .string(name), "arguments": .array(arguments),
@@ -21,7 +23,10 @@ extension DespiaState {
         at now: Instant
     ) throws(Refusal) -> JSONObject {
         guard let text = body["command"]?.string else {
-            throw Refusal(400, "'command' is missing: the text the page assigned")
+            throw Refusal(
+                400,
+                "'command' is missing; it is the string that the page assigned to window.despia"
+            )
         }
         let command = BridgeCommand(text, decoding: settings.vaultDecode)
         var device = device(name)
@@ -33,7 +38,7 @@ extension DespiaState {
         device.lastCommandAt = page
         devices[name] = device
         record(.bridge, name, now, body, text: text, command: command)
-        // An ordinary browser has no native side.
+        // An ordinary browser has no native side, so the page receives no reply.
         if device.uaPreset == "browser" { return ["sequence": .integer(number), "replies": []] }
         if faults.setterThrows.contains(number) {
             return ["sequence": .integer(number), "throws": true, "replies": []]
@@ -59,7 +64,10 @@ extension DespiaState {
         ])
     }
 
-    /// The fault that waits for such a command, which is used up by it.
+    /// Returns the kind of the planned fault that matches the command, and counts one use of that
+    /// fault.
+    ///
+    /// Returns nil when no planned fault matches.
     mutating func takeFault(for command: BridgeCommand) -> BridgePlan.Fault.Kind? {
         let index = faults.matching.firstIndex {
             $0.times > 0 && $0.scheme == command.scheme
@@ -97,7 +105,7 @@ extension DespiaState {
         return .object(fields)
     }
 
-    /// Carries out a command and says what is written for it.
+    /// Carries out a command of the page and returns the native side's replies to it.
     private mutating func carryOut(
         _ command: BridgeCommand,
         _ device: inout DespiaDevice,
@@ -137,13 +145,15 @@ extension DespiaState {
                 "latitude": .number(JSONNumber(52.52)), "longitude": .number(JSONNumber(13.4)),
             ]
             return [Self.call("onLocationChange", [place], delay)]
-        // What only reads, and commands that a runtime does not know, which it ignores.
+        // Commands that only read a value. The runtime ignores all commands that it does not know.
         default:
             return variables(command, device).map { Self.variable($0.name, $0.value, delay) }
         }
     }
 
-    /// The variables that a command asks for; none for one that this runtime does not know.
+    /// Returns the variables that a command requests, with their values.
+    ///
+    /// The list is empty for a command that this runtime does not know.
     private func variables(
         _ command: BridgeCommand,
         _ device: DespiaDevice
@@ -199,7 +209,9 @@ extension DespiaState {
         device.biometricQueue.isEmpty ? device.biometrics : device.biometricQueue.removeFirst()
     }
 
-    /// What is written for a key; nil for nothing at all, and the page waits for its 30 s.
+    /// Returns the value that the native side sends for a key of the vault.
+    ///
+    /// Returns nil when the native side sends nothing, and the page waits for its timeout of 30 s.
     func readVault(_ key: String, _ device: inout DespiaDevice) -> JSONValue? {
         func nothing(_ kind: DespiaSettings.Nothing) -> JSONValue? {
             switch kind {
@@ -221,7 +233,7 @@ extension DespiaState {
         switch settings.history {
         case .array: return [Self.variable("restoredData", list, delay)]
         case .string: return [Self.variable("restoredData", .string(list.text), delay)]
-        // Native code that fails writes null (section 1.3).
+        // Native code that fails writes null (Despia fact sheet, section 1.3).
         case .null: return [Self.variable("restoredData", .null, delay)]
         case .silent: return []
         }

@@ -1,13 +1,13 @@
 internal import Conformance
 
-/// What people and tests can do with the fake's phones.
+/// The control API's operations on the simulated phones of the fake Despia runtime.
 extension DespiaState {
     package static let controls = [
         ProviderControl(
             "device",
             "GET",
             "/device",
-            "A device's state.",
+            "Returns the state of a device.",
             parameters: [whichDevice],
             work: look
         ),
@@ -15,18 +15,28 @@ extension DespiaState {
             "deviceAction",
             "POST",
             "/device/{action+}",
-            "Something happens to a device.",
+            "Performs an action on a device.",
             parameters: [whichDevice],
             members: [
                 named,
-                member("name", .text, "the name of the other one.", of: .secondDevice),
-                member("items", .object, "texts by key; null takes one away.", of: .vault),
-                member("outcome", .open(outcomes), "how the next prompt ends.", of: .biometrics),
-                member("product", .text, "what is bought.", of: .completePaywall),
+                member("name", .text, "the name of the second device.", of: .secondDevice),
+                member(
+                    "items",
+                    .object,
+                    "the vault items, strings by key; null removes an item.",
+                    of: .vault
+                ),
+                member(
+                    "outcome",
+                    .open(outcomes),
+                    "the outcome of the next biometric prompt.",
+                    of: .biometrics
+                ),
+                member("product", .text, "the product that is bought.", of: .completePaywall),
                 member(
                     "environment",
                     .open(StoreAction.environments),
-                    "PRODUCTION or SANDBOX.",
+                    "the store environment, PRODUCTION or SANDBOX.",
                     of: .completePaywall
                 ),
             ],
@@ -38,27 +48,37 @@ extension DespiaState {
             "patchDevice",
             "PATCH",
             "/device",
-            "Sets what a device is.",
+            "Changes the properties of a device.",
             parameters: [whichDevice],
             members: [
                 named,
-                ControlMember("platform", .open(platforms), "ios or android."),
-                ControlMember("uaPreset", .open(presets), "Which device its user agent names."),
-                ControlMember("installUuid", .text, "The installation's id."),
-                ControlMember("storeAccount", .text, "The store account it is signed in to."),
-                ControlMember("vaultAccount", .text, "The account that syncs its vault."),
-                ControlMember("playerId", .text, "Its push subscription."),
-                ControlMember("externalId", .text, "The user that it tells."),
+                ControlMember("platform", .open(platforms), "The platform, ios or android."),
+                ControlMember("uaPreset", .open(presets), "The kind of device in the user agent."),
+                ControlMember("installUuid", .text, "The ID of the app's installation."),
+                ControlMember("storeAccount", .text, "The store account of the device."),
+                ControlMember("vaultAccount", .text, "The account that syncs the device's vault."),
+                ControlMember("playerId", .text, "The ID of the device's push subscription."),
+                ControlMember(
+                    "externalId",
+                    .text,
+                    "The user ID that the device sends to OneSignal."
+                ),
                 ControlMember(
                     "pushPermission",
                     .open(DespiaDevice.Permission.allCases.map(\.rawValue)),
-                    "Whether it may be sent pushes."
+                    "Whether the device may receive push notifications."
                 ),
-                ControlMember("biometrics", .open(outcomes), "How prompts end."),
+                ControlMember("biometrics", .open(outcomes), "The outcome of biometric prompts."),
             ],
             work: set
         ),
-        ProviderControl("devices", "GET", "/devices", "Every device's state.", work: list),
+        ProviderControl(
+            "devices",
+            "GET",
+            "/devices",
+            "Returns the state of all devices.",
+            work: list
+        ),
     ]
 
     private static let named = ControlMember("device", .text, "The device's name (default main).")
@@ -114,7 +134,7 @@ extension DespiaState {
     ) throws(ControlRefusal) -> JSONObject {
         do throws(Refusal) {
             let given = call.body.members.filter { !$0.value.isNull }
-            // The device that is asked for is made, but not for a call that is refused.
+            // Work on a copy: a refused call must not create the device that it names.
             var changed = services.despia
             let shown = try changed.patch(JSONObject(members: given), name(call))
             services.despia = changed

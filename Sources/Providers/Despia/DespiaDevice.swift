@@ -1,9 +1,11 @@
 package import Conformance
 
-/// The switches of the fake Despia runtime (fact sheet, sections 4 to 7.2); the defaults are the
-/// sheet's.
+/// The switches of the fake Despia runtime.
+///
+/// The defaults are those of the Despia fact sheet, sections 4 to 7.2.
 package struct DespiaSettings: Hashable, Codable, Sendable {
-    /// What the native side writes when there is nothing to write.
+    /// The reply of the native side to a request for a value that does not exist: null, no reply,
+    /// an empty string, or `n/a`.
     package enum Nothing: String, Hashable, Codable, Sendable { case null, silent, empty, na }
     package enum ProductField: String, Hashable, Codable, Sendable {
         case productId, productIdentifier, both
@@ -15,17 +17,30 @@ package struct DespiaSettings: Hashable, Codable, Sendable {
         case array, null, silent, string
     }
 
-    /// Milliseconds until a reply; never in the turn of the setter (section 1.4).
+    /// The delay of a reply in milliseconds.
+    ///
+    /// A reply never arrives in the JavaScript turn in which the page sets the command (Despia fact
+    /// sheet, section 1.4).
     package var latencyMilliseconds: Int64 = 20
-    /// Milliseconds until a reply to commands of one scheme.
+    /// The delay of a reply in milliseconds, by the URL scheme of the command.
+    ///
+    /// It replaces the general delay for that scheme.
     package var latencyByScheme: [String: Int64] = [:]
-    /// Milliseconds until a reply that comes too late: after the package's own 30 s.
+    /// The delay in milliseconds of a reply that a fault delays.
+    ///
+    /// It exceeds the timeout of 30 s after which the page's Despia package stops waiting.
     package var lateMilliseconds: Int64 = 31_000
-    /// Milliseconds after the page's start at which `uuid` is there; 0: before any script.
+    /// The time in milliseconds after the page's start at which the runtime sets the variable
+    /// `uuid`.
+    ///
+    /// With 0, it is set before any script runs.
     package var uuidDelay: Int64 = 0
-    /// Milliseconds after the page's start at which `onesignalplayerid` is there.
+    /// The time in milliseconds after the page's start at which the runtime sets the variable
+    /// `onesignalplayerid`.
     package var playerIDDelay: Int64 = 0
-    /// `native_runtime` and `native_os` are there; older runtimes lack them (section 1.5).
+    /// Whether the runtime sets the variables `native_runtime` and `native_os`.
+    ///
+    /// Older runtimes do not set them (Despia fact sheet, section 1.5).
     package var hasRuntimeFlags = true
     package var vaultMissing = Nothing.null
     package var vaultLockedFailure = Nothing.null
@@ -33,43 +48,53 @@ package struct DespiaSettings: Hashable, Codable, Sendable {
     package var historyProductField = ProductField.productId
     package var historyEntitlementField = EntitlementField.entitlement
     package var history = History.array
-    /// Older runtimes lack the result channel and know `onRevenueCatPurchase` only (section 6.1).
+    /// Whether the runtime reports the result of a purchase with `onRevenueCatResult`.
+    ///
+    /// Older runtimes know only `onRevenueCatPurchase` (Despia fact sheet, section 6.1).
     package var hasResultChannel = true
 
     package init() {}
 }
 
-/// Faults of the bridge, each at a stated command, counted from 1 (section 7.2).
+/// Faults of the bridge between page and native side.
+///
+/// Most of them apply to certain commands of a device, which are counted from 1 (Despia fact sheet,
+/// section 7.2).
 package struct DespiaFaults: Hashable, Codable, Sendable {
     package enum Reply: String, Hashable, Codable, Sendable {
         case null, empty, na, wrongType = "wrong-type", wrongKey = "wrong-key"
     }
 
-    /// Numbers of commands that are lost.
+    /// The numbers of the commands that are lost: they have no effect and get no reply.
     package var drop: [Int64] = []
-    /// Replies of this command are replaced.
+    /// Wrong values that replace the real values in replies, by the URL scheme of the command.
     package var reply: [String: Reply] = [:]
-    /// Numbers of commands whose reply comes twice.
+    /// The numbers of the commands whose reply is sent twice.
     package var duplicate: [Int64] = []
-    /// Numbers of commands whose reply comes after the page's 30 s.
+    /// The numbers of the commands whose reply arrives after the page's timeout of 30 s.
     package var late: [Int64] = []
-    /// Numbers of commands that are answered before the setter returns (the trap of section 1.4).
+    /// The numbers of the commands whose reply arrives before the page's setter returns (a trap
+    /// described in section 1.4 of the Despia fact sheet).
     package var early: [Int64] = []
-    /// Numbers of commands whose setter throws.
+    /// The numbers of the commands for which the page's setter throws an error.
     package var setterThrows: [Int64] = []
-    /// The page is killed after this command.
+    /// The number of the command after which the runtime kills the page.
     package var killPageAfter: Int64?
-    /// A command this soon after the one before is swallowed, in milliseconds (section 1.2).
+    /// The minimum time between two commands of a page, in milliseconds.
+    ///
+    /// A command that follows sooner is lost (Despia fact sheet, section 1.2).
     package var coalescingMilliseconds: Int64?
     package var uuidMissing = false
-    /// Faults that hit commands by what they are.
+    /// Faults that apply to commands by their URL scheme and vault key instead of their number.
     package var matching: [Matching] = []
 
-    /// A fault for the next commands of a kind, wherever they stand in the order.
+    /// A bridge fault for the next commands with a certain URL scheme, regardless of their number.
     package struct Matching: Hashable, Codable, Sendable {
         package var kind: BridgePlan.Fault.Kind
         package var scheme: String
-        /// The vault's key that the command names; nil: any.
+        /// The vault key of the commands to which the fault applies.
+        ///
+        /// If nil, the fault applies to any key.
         package var key: String?
         package var times: Int
 
@@ -84,7 +109,10 @@ package struct DespiaFaults: Hashable, Codable, Sendable {
     package init() {}
 }
 
-/// One phone: what it holds by itself and what it shares with its accounts (section 7.2).
+/// A simulated phone.
+///
+/// It has its own data, and shares the data of its accounts with other phones (Despia fact sheet,
+/// section 7.2).
 package struct DespiaDevice: Hashable, Codable, Sendable {
     package struct VaultItem: Hashable, Codable, Sendable {
         package var value: String
@@ -96,16 +124,18 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
         package var offering: String?
         package var product: String?
         package var presented: Instant
-        /// `paywall` for a sheet, `purchase` for a direct purchase.
+        /// The kind of the open sheet: `paywall` for a paywall, `purchase` for a direct purchase.
         package var source: String
 
-        /// How a sheet ends.
+        /// The way in which a paywall sheet ends.
         package enum Ending: String, Hashable, Sendable {
             case complete, cancel, fail
         }
     }
 
-    /// What happens to a device, as the path of the control API names it.
+    /// An action on a simulated phone.
+    ///
+    /// The raw value is the action's name in the path of the control API.
     package enum Action: String, Hashable, Sendable, CaseIterable {
         case reset
         case newInstall = "new-install"
@@ -122,22 +152,22 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
         case cancelPaywall = "paywall/cancel"
         case failPaywall = "paywall/fail"
 
-        /// One line for a person who asks what it does.
+        /// A one-line description of the action for users.
         package var summary: String {
             switch self {
-            case .reset: "forgets the device and its accounts"
-            case .newInstall, .reinstall: "the app is installed anew; the accounts stay"
-            case .secondDevice: "another device of the same person, `name` names it"
-            case .vault: "puts items into the vault, or takes them away"
-            case .cloudPush: "the vault reaches the cloud"
-            case .cloudPull: "the cloud reaches the vault"
-            case .cloudHold: "the vault no longer follows the cloud"
-            case .cloudRelease: "the vault follows the cloud again"
-            case .biometrics: "how the next prompt ends, `outcome` says it"
-            case .restore: "the Customer Center shows the store account's receipt"
-            case .completePaywall: "the open sheet ends with a purchase"
-            case .cancelPaywall: "the open sheet is closed"
-            case .failPaywall: "the open sheet's purchase fails"
+            case .reset: "deletes the data of the device and its accounts"
+            case .newInstall, .reinstall: "reinstalls the app; the accounts keep their data"
+            case .secondDevice: "adds a device with the name `name` and the same accounts"
+            case .vault: "adds items to the device's vault, or removes them"
+            case .cloudPush: "copies the device's vault to the cloud"
+            case .cloudPull: "copies the vault items in the cloud to the device"
+            case .cloudHold: "stops the sync of the vault with the cloud"
+            case .cloudRelease: "resumes the sync of the vault with the cloud"
+            case .biometrics: "sets the outcome of the next biometric prompt (`outcome`)"
+            case .restore: "restores the store account's purchases in the Customer Center"
+            case .completePaywall: "completes the open paywall with a purchase"
+            case .cancelPaywall: "closes the open paywall without a purchase"
+            case .failPaywall: "makes the purchase in the open paywall fail"
             }
         }
 
@@ -153,8 +183,10 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
 
     package let name: String
     package var platform = "ios"
-    /// `iphone`, `ipad`, `ipad-no-token`, `ipad-desktop`, `android`, `unknown`, or `browser`, which
-    /// has no native side at all.
+    /// The preset of the user agent: `iphone`, `ipad`, `ipad-no-token`, `ipad-desktop`, `android`,
+    /// `unknown` or `browser`.
+    ///
+    /// A `browser` has no native side.
     package var uaPreset = "iphone"
     package var installUUID: String?
     package var storeAccount: String
@@ -165,7 +197,9 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
     /// The App User ID that RevenueCat's SDK uses on this device.
     package var revenueCatID = ""
     package var biometrics = Biometrics.success
-    /// Outcomes of the next prompts, before `biometrics` counts again.
+    /// The outcomes of the next biometric prompts.
+    ///
+    /// When the list is empty, a prompt has the outcome `biometrics`.
     package var biometricQueue: [Biometrics] = []
     package var vaultLocal: [String: VaultItem] = [:]
     package var syncsVault = true
@@ -174,7 +208,8 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
     @StoredCount package var commandCount: Int64 = 0
     package var lastCommandAt: Int64?
 
-    /// Synthetic: a stock user agent, a blank and the fragment the runtime appends (section 2).
+    /// A synthetic user agent: a standard one, a space, and the part that the Despia runtime
+    /// appends (Despia fact sheet, section 2).
     package var userAgent: String {
         let phone =
             "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, "
@@ -203,7 +238,8 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
     }
 }
 
-/// One line of the device's record: a command, a reply or a callback (section 7.3).
+/// An entry in the log of a simulated phone: a command, a reply, a callback, or an HTTP call of the
+/// page (Despia fact sheet, section 7.3).
 package struct DespiaRecord: Hashable, Codable, Sendable {
     package enum Kind: String, Hashable, Codable, Sendable { case bridge, reply, callback, http }
 
@@ -211,9 +247,11 @@ package struct DespiaRecord: Hashable, Codable, Sendable {
     package let device: String
     package let kind: Kind
     package let at: Instant
-    /// Milliseconds on the page's own clock when its setter ran; none: not told.
+    /// The time on the page's own clock, in milliseconds, when the page's setter ran.
+    ///
+    /// Nil when the page did not report this time.
     package let page: Int64?
-    /// Which load of the page it was.
+    /// The ID of the page load to which this log entry belongs.
     package let load: String?
     package let text: String
     package let command: BridgeCommand?
@@ -221,7 +259,7 @@ package struct DespiaRecord: Hashable, Codable, Sendable {
 }
 
 extension DespiaRecord {
-    /// How much memory its texts and values take, in bytes.
+    /// The memory that the strings and values of this log entry take, in bytes.
     var storedByteCount: Int {
         96 + device.utf8.count + text.utf8.count + (load?.utf8.count ?? 0)
             + (value?.storedByteCount ?? 0)

@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// Devices as a person or a test sees and moves them: `GET`, `PATCH` and `POST /device/…`.
+/// Operations with which users and tests read and change simulated phones: `GET`, `PATCH` and
+/// `POST /device/…`.
 extension DespiaState {
     mutating func device(_ name: String) -> DespiaDevice {
         if let known = devices[name] { return known }
@@ -66,7 +67,8 @@ extension DespiaState {
         ]
     }
 
-    /// What the runtime injects before any page script runs (section 1.5).
+    /// Returns the variables that the runtime sets before any script of the page runs (Despia fact
+    /// sheet, section 1.5).
     func globals(_ device: DespiaDevice) -> JSONObject {
         guard device.uaPreset != "browser" else { return JSONObject() }
         let flags = settings.hasRuntimeFlags
@@ -77,7 +79,7 @@ extension DespiaState {
                 device.pushPermission == .granted ? .string(device.playerID) : nil
             ),
             ("native_runtime", flags ? "despia" : nil),
-            // Nobody has named this platform yet.
+            // The runtime has no name yet for the platform of the preset `unknown`.
             (
                 "native_os",
                 flags && device.uaPreset != "unknown" ? .string(device.platform) : nil
@@ -85,7 +87,8 @@ extension DespiaState {
         ])
     }
 
-    /// Sets what the control of a device may set.
+    /// Changes the properties of a simulated phone that the request body names, and returns the
+    /// phone's new state.
     mutating func patch(_ body: JSONObject, _ name: String) throws(Refusal) -> JSONObject {
         var device = device(name)
         for member in body.members where member.key != "device" {
@@ -108,13 +111,13 @@ extension DespiaState {
         switch field {
         case "platform":
             guard let text, platforms.contains(text) else {
-                throw Refusal(400, "'platform' is ios or android")
+                throw Refusal(400, "'platform' must be ios or android")
             }
             device.platform = text
             if text == "android" { device.uaPreset = "android" }
         case "uaPreset":
             guard let text, presets.contains(text) else {
-                throw Refusal(400, "'uaPreset' is one of \(presets.joined(separator: ", "))")
+                throw Refusal(400, "'uaPreset' must be one of \(presets.joined(separator: ", "))")
             }
             device.uaPreset = text
         case "installUuid": device.installUUID = text
@@ -124,21 +127,23 @@ extension DespiaState {
         case "externalId": device.externalID = text
         case "pushPermission":
             guard let value = text.flatMap(DespiaDevice.Permission.init(rawValue:)) else {
-                throw Refusal(400, "'pushPermission' is granted, denied or undetermined")
+                throw Refusal(400, "'pushPermission' must be granted, denied or undetermined")
             }
             device.pushPermission = value
         case "biometrics":
             guard let value = text.flatMap(DespiaDevice.Biometrics.init(rawValue:)) else {
-                throw Refusal(400, "'biometrics' is success, failure or unavailable")
+                throw Refusal(400, "'biometrics' must be success, failure or unavailable")
             }
             device.biometrics = value
-        default: throw Refusal(400, "a device has no '\(field)' that can be set")
+        default: throw Refusal(400, "a device has no property '\(field)' that can be changed")
         }
     }
 
-    // MARK: Moves
+    // MARK: Actions
 
-    /// Moves a device as a person, a store or a test does.
+    /// Performs an action on a simulated phone, as a user, a store or a test does.
+    ///
+    /// Returns the phone's new state.
     mutating func operate(
         _ action: DespiaDevice.Action,
         _ body: JSONObject,
@@ -159,7 +164,7 @@ extension DespiaState {
         case .cloudRelease: device.syncsVault = true
         case .biometrics:
             guard let value = body["outcome"]?.string.flatMap(DespiaDevice.Biometrics.init) else {
-                throw Refusal(400, "'outcome' is success, failure or unavailable")
+                throw Refusal(400, "'outcome' must be success, failure or unavailable")
             }
             device.biometricQueue.append(value)
         case .restore: callbacks = restore(device)
@@ -177,11 +182,15 @@ extension DespiaState {
         _ body: JSONObject,
         at now: Instant
     ) throws(Refusal) -> [JSONValue] {
-        guard let paywall = device.paywall else { throw Refusal(409, "no paywall is open") }
+        guard let paywall = device.paywall else {
+            throw Refusal(409, "no paywall is open on the device")
+        }
         return close(paywall, ending, &device, body, at: now)
     }
 
-    /// The device, with what is called on its page; the page may have gone, then it is lost.
+    /// Logs the callbacks and returns the device's state with them.
+    ///
+    /// A page that is already closed misses these callbacks.
     private mutating func told(
         _ callbacks: [JSONValue],
         to device: DespiaDevice,
@@ -205,7 +214,9 @@ extension DespiaState {
         return shown(self.device(device.name))
     }
 
-    /// The web storage and the local vault go; the accounts' copies stay.
+    /// Reinstalls the app on a device, which erases the app's web storage and local vault.
+    ///
+    /// The store account and the vault account keep their data.
     private mutating func install(_ device: inout DespiaDevice) {
         device.installUUID = ids.uuid().uppercased()
         device.playerID = ids.uuid()
@@ -216,13 +227,13 @@ extension DespiaState {
         device.vaultLocal = device.syncsVault ? cloud[device.vaultAccount] ?? [:] : [:]
     }
 
-    /// Another device of the same person.
+    /// Adds another device that uses the same store account and the same vault account.
     private mutating func copy(
         _ device: DespiaDevice,
         _ body: JSONObject
     ) throws(Refusal) -> JSONObject {
         guard let second = body["name"]?.string, devices[second] == nil else {
-            throw Refusal(400, "'name' is missing, or that device is there already")
+            throw Refusal(400, "'name' is missing, or a device with that name already exists")
         }
         var made = self.device(second)
         made.storeAccount = device.storeAccount
@@ -232,7 +243,8 @@ extension DespiaState {
         return shown(made)
     }
 
-    /// What earlier versions of the app left there.
+    /// Fills the device's vault with items, as if an earlier version of the app had left them
+    /// there.
     private mutating func fillVault(of device: inout DespiaDevice, _ body: JSONObject) {
         for member in body["items"]?.object?.members ?? [] {
             let item = member.value.string.map {
@@ -243,7 +255,10 @@ extension DespiaState {
         }
     }
 
-    /// The Customer Center shows the store account's receipt, which moves its purchases.
+    /// Restores the purchases of the device's store account.
+    ///
+    /// The Customer Center sends the account's receipt to RevenueCat, which transfers the purchases
+    /// to the current user.
     private mutating func restore(_ device: DespiaDevice) -> [JSONValue] {
         let owner = history[device.storeAccount]?.first?["externalUserId"]?.string ?? ""
         if !owner.isEmpty, owner != device.revenueCatID {

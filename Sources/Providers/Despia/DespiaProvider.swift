@@ -17,10 +17,10 @@ extension DespiaState: Provider {
         }
     ]
 
-    /// Only the page of an app speaks to the bridge.
+    /// Returns the app, because only the page of an app calls the bridge.
     package static func caller(of _: HTTPMessage.Request) -> Exchange.Party { .app }
 
-    /// A page on the device shows no key.
+    /// Creates the fake and ignores the API key, because a page on a device sends no key.
     package init(seed: UInt64, key _: Secret?) {
         self.init(seed: seed)
     }
@@ -33,7 +33,7 @@ extension DespiaState: Provider {
         refreshHistory(of: device(in: request), &services, at: now)
     }
 
-    /// The device reads its purchases where the store keeps them.
+    /// Updates the purchase history of a device with the current data of the store model.
     static func refreshHistory(of device: String, _ services: inout Services, at now: Instant) {
         services.revenueCat.advance(to: now)
         let store = services.revenueCat
@@ -44,13 +44,15 @@ extension DespiaState: Provider {
         }
     }
 
-    /// Purchases go to the store, registrations to OneSignal.
+    /// Passes the devices' purchases to the store model of the fake RevenueCat, and their
+    /// registrations to the fake OneSignal.
     package static func settle(
         _ services: inout Services,
         at now: Instant
     ) -> [Services.InternalCall] {
         for action in services.despia.takeActions() {
-            // The buyer may have it already; the device is told so by the store, not by us.
+            // The store refuses a product that the buyer already owns. It then notifies the device,
+            // not this fake.
             try? services.revenueCat.carryOut(action, at: now)
         }
         for device in services.despia.takeRegistrations() {
@@ -62,8 +64,10 @@ extension DespiaState: Provider {
 }
 
 extension DespiaState {
-    /// The page of an app calls the bridge and the device's actions with POST; tests change the
-    /// device.
+    /// Whether web pages of other origins must not send this request.
+    ///
+    /// They may send GET, and POST for the bridge and the device's actions. Only tests change a
+    /// device with the other methods.
     package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
         ["PATCH", "PUT", "DELETE"].contains(request.method)
     }

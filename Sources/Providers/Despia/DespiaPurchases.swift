@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// Paywalls, purchases and the session that they belong to (fact sheet, sections 4 and 6).
+/// Paywalls and purchases on a simulated phone, and the RevenueCat session to which they belong
+/// (Despia fact sheet, sections 4 and 6).
 extension DespiaState {
     mutating func close(
         _ paywall: DespiaDevice.Paywall,
@@ -29,7 +30,9 @@ extension DespiaState {
             + answer("revenueCatResult", "onRevenueCatResult", result, settings.latencyMilliseconds)
     }
 
-    /// The envelope of a purchase's end; on Android a paywall names neither product nor transaction.
+    /// Returns the result of a purchase in the format that the page's callback receives.
+    ///
+    /// On Android, the result of a paywall contains neither product nor transaction.
     private static func result(
         _ ending: DespiaDevice.Paywall.Ending,
         source: String,
@@ -51,9 +54,10 @@ extension DespiaState {
         ]
     }
 
-    /// Leaves the purchase to the store and keeps it in the account's history.
+    /// Queues a purchase for the store model and adds it to the history of the device's store
+    /// account.
     ///
-    /// - Returns: The id of its transaction.
+    /// - Returns: The transaction ID.
     private mutating func buy(
         _ product: String,
         _ paywall: DespiaDevice.Paywall,
@@ -80,14 +84,20 @@ extension DespiaState {
         return transaction
     }
 
-    /// Ids that make the runtime fall back to an anonymous session (section 6.2).
+    /// Whether the runtime accepts this App User ID.
+    ///
+    /// With an ID that is not accepted, it falls back to an anonymous session (Despia fact sheet,
+    /// section 6.2).
     private static func isUsable(_ id: String) -> Bool {
         !id.isEmpty && !id.contains("/") && !AppUserID.isBlocked(id)
             && !id.allSatisfy(\.isNumber)
     }
 
-    /// The inline `logIn` before paywalls, purchases and the like; ids that cannot be used leave the
-    /// session as it is or make it anonymous.
+    /// Logs a user in to RevenueCat, as the runtime does before paywalls, purchases and similar
+    /// commands.
+    ///
+    /// A missing or unusable ID makes the session anonymous. A session that is already anonymous
+    /// keeps its ID.
     mutating func identify(_ external: String?, _ device: inout DespiaDevice) {
         guard let external, Self.isUsable(external) else {
             if !Customer.isAnonymous(device.revenueCatID) {
@@ -158,7 +168,8 @@ extension DespiaState {
         case "logout":
             device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
             return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
-        // Only newer builds answer this one (section 3.1).
+        // Only newer builds of the runtime respond to this command (Despia fact sheet, section
+        // 3.1).
         case "whoami":
             guard settings.hasResultChannel else { return [] }
             return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
@@ -199,7 +210,7 @@ extension DespiaState {
         DespiaDevice.Paywall(
             externalID: command["external_id"],
             offering: command["offering"].map { $0.isEmpty ? "default" : $0 },
-            // Android names a subscription `group:productId`.
+            // On Android, the name of a subscription has the form `group:productId`.
             product: command["product"].map {
                 $0.split(separator: ":").last.map(String.init) ?? $0
             },

@@ -1,33 +1,41 @@
 package import Conformance
 package import DequeModule
 
-/// The fake Despia runtime: devices, their shared accounts, and the bridge's commands over HTTP.
+/// The fake Despia runtime: simulated phones, the accounts that they share, and the commands of the
+/// bridge over HTTP.
 ///
-/// Facts: Despia fact sheet, sections 3 to 7. A page sends `POST /bridge` and carries out the
-/// replies it gets; a person or a test moves the device with `POST /device/…`.
+/// A page sends `POST /bridge` and carries out the replies. A user or a test operates a phone with
+/// `POST /device/…`. Source: Despia fact sheet, sections 3 to 7.
 package struct DespiaState: Hashable, Codable, Sendable {
-    /// How much of the record is kept.
+    /// The maximum number of entries in the log of the simulated phones.
     package static let recordMax = 20_000
-    /// How many bytes of texts and values the record keeps; the oldest lines go, which the gap in the
-    /// numbers shows, but never the last one.
+    /// The maximum size of the strings and values in the log of the simulated phones, in bytes.
+    ///
+    /// The oldest entries are removed first, which leaves a gap in the sequence numbers. The latest
+    /// entry is never removed.
     package static let recordBytesMax = 16 << 20
 
     package var settings = DespiaSettings()
     package var faults = DespiaFaults()
     package internal(set) var devices: SharedTable<String, DespiaDevice> = [:]
-    /// The copy of the vault that an account holds, by account.
+    /// The vault items that are stored in the cloud, by vault account.
     var cloud: SharedTable<String, [String: DespiaDevice.VaultItem]> = [:]
-    /// Purchases of a store account, newest first, in the shape of section 4.
+    /// The purchases of each store account, newest first, in the format of section 4 of the Despia
+    /// fact sheet.
     var history: SharedTable<String, [JSONObject]> = [:]
     package internal(set) var records: Deque<DespiaRecord> = []
-    /// How many bytes the record has; nil: not counted since lines were removed or read from a file.
+    /// The size of the log in bytes.
+    ///
+    /// Nil when the entries must be counted again, because some were removed or the log was read
+    /// from a file.
     var recordBytes: Int?
     @StoredCount var nextSequence: Int64 = 1
     var ids: IDSource
     var actions: [StoreAction] = []
     var registrations: [Registration] = []
 
-    /// A device that OneSignal's SDK registers, or gives an external id (section 6.3).
+    /// A device that OneSignal's SDK registers, or to which the SDK assigns an external ID (Despia
+    /// fact sheet, section 6.3).
     package struct Registration: Hashable, Codable, Sendable {
         package let playerID: String
         package let externalID: String?
@@ -38,13 +46,15 @@ package struct DespiaState: Hashable, Codable, Sendable {
         ids = IDSource(seed: seed, text: "despia")
     }
 
-    /// What the devices bought since the last call; the store carries it out.
+    /// Returns the purchases made on the devices since the last call.
+    ///
+    /// The caller passes them to the store model.
     package mutating func takeActions() -> [StoreAction] {
         defer { actions = [] }
         return actions
     }
 
-    /// What the devices told OneSignal since the last call.
+    /// Returns the registrations that the devices sent to OneSignal since the last call.
     package mutating func takeRegistrations() -> [Registration] {
         defer { registrations = [] }
         return registrations
@@ -52,25 +62,30 @@ package struct DespiaState: Hashable, Codable, Sendable {
 
     // MARK: In this process
 
-    /// What somebody who holds the device in this process does with it.
+    /// An operation on a simulated phone that code in the same process performs without HTTP.
     package enum Operation: Hashable, Sendable {
         case reinstall
-        /// Another device with the same accounts.
+        /// Adds another device that uses the same store account and the same vault account.
         case addDevice(String)
-        /// Items of the vault, here and in the cloud; nil removes.
+        /// Sets items of the vault, both on the device and in the cloud.
+        ///
+        /// A nil value removes an item.
         case fillVault([String: String?])
-        /// The store account's purchases, newest first, in the shape of section 4.
+        /// Sets the purchases of the device's store account, newest first, in the format of section
+        /// 4 of the Despia fact sheet.
         case setHistory([JSONObject])
         case setPlatform(String, userAgent: String)
         case setInstallID(String?)
-        /// The sheet that is open ends.
+        /// Ends the paywall or purchase sheet that is open on the device.
         case closeSheet(DespiaDevice.Paywall.Ending, product: String?, environment: String?)
     }
 
-    /// Carries out what `POST /device/…` and its likes do.
+    /// Carries out an operation on a device.
     ///
-    /// - Returns: What the page is told of it; nothing when the device refuses, for example because
-    ///   no sheet is open.
+    /// It has the effects of the corresponding HTTP request, such as `POST /device/…`.
+    ///
+    /// - Returns: The callbacks for the page. The list is empty when the device refuses the
+    ///   operation, for example because no sheet is open.
     @discardableResult
     package mutating func carryOut(
         _ operation: Operation,
@@ -113,15 +128,16 @@ package struct DespiaState: Hashable, Codable, Sendable {
         return []
     }
 
-    /// What the fake shows of a device, which is made when nobody has used it yet.
+    /// Returns the state of a device; creates the device if it does not exist.
     package mutating func show(_ name: String) -> JSONValue { .object(shown(device(name))) }
 
-    /// A command that a page's setter took, as `POST /bridge` carries it.
+    /// Carries out a command that a page assigned to the bridge's setter, as `POST /bridge` does.
     ///
     /// - Parameters:
-    ///   - body: `command`, `device`, `load` and `page`.
-    ///   - now: The time.
-    /// - Returns: What the native side answers: `replies`, and perhaps `throws`.
+    ///   - body: The members `command`, `device`, `load` and `page` of the request.
+    ///   - now: The current time.
+    /// - Returns: The native side's response: the member `replies`, and `throws` if the setter
+    ///   throws an error.
     package mutating func take(_ body: JSONObject, at now: Instant) -> JSONValue {
         do throws(Refusal) {
             return .object(try bridge(body, body["device"]?.string ?? "main", at: now))
@@ -130,11 +146,11 @@ package struct DespiaState: Hashable, Codable, Sendable {
         }
     }
 
-    /// Sets switches and faults as a contract says them.
+    /// Applies the switches and faults that a contract defines for the Despia runtime.
     ///
     /// - Parameters:
-    ///   - plan: Switches by the name of their setting, and faults by command.
-    ///   - keys: The keys of the app's vault, by role.
+    ///   - plan: The switches by their names, and the faults by command.
+    ///   - keys: The names of the app's vault keys, by role.
     package mutating func apply(_ plan: BridgePlan, keys: [PhoneChange.VaultRole: String]) {
         if let known = try? JSONValue(encoding: settings), var all = known.object {
             for (name, value) in plan.switches { all[name] = value }
@@ -152,7 +168,8 @@ package struct DespiaState: Hashable, Codable, Sendable {
         }
     }
 
-    /// Brings the purchases that a device shows up to what the store knows.
+    /// Updates the purchase history of a device with the current state of the purchases in the
+    /// store model.
     package mutating func refreshHistory(
         of device: String,
         _ find: (String) -> Purchase?,
@@ -176,7 +193,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
         }
     }
 
-    /// The device that a request is about.
+    /// Returns the name of the device that a request addresses: `main` when the request names none.
     static func device(in request: HTTPMessage.Request) -> String {
         device(request.jsonObject().0, request)
     }
@@ -185,7 +202,8 @@ package struct DespiaState: Hashable, Codable, Sendable {
         body?["device"]?.string ?? request.query("device") ?? "main"
     }
 
-    /// A request that cannot be carried out, with words for the person who made it.
+    /// The error for a request that the fake cannot carry out, with a message for the user who sent
+    /// it.
     struct Refusal: Error {
         let status: Int
         let text: String
@@ -222,7 +240,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
                 response = HTTPMessage.Response(error.status, json: ["error": .string(error.text)])
             }
         }
-        // The page is on its own origin; the bridge belongs to every page of the device.
+        // The page has its own origin, and every page of the device may use the bridge.
         if let origin = request[field: "origin"] {
             response.fields.append(HTTPMessage.Field("Access-Control-Allow-Origin", origin))
         }
@@ -237,7 +255,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
         let (object, problem) = request.jsonObject()
         let body = object ?? JSONObject()
         guard object != nil || request.method == "GET" else {
-            throw Refusal(400, "the body is no JSON object: \(problem)")
+            throw Refusal(400, "the body is not a JSON object: \(problem)")
         }
         let name = Self.device(body, request)
         switch (request.method, path) {
@@ -253,12 +271,13 @@ package struct DespiaState: Hashable, Codable, Sendable {
             return ["records": .array(found.compactMap { try? JSONValue(encoding: $0) })]
         case ("PUT", ["device", "history"]):
             guard let list = body["history"]?.array else {
-                throw Refusal(400, "'history' takes a list")
+                throw Refusal(400, "'history' must be a list of purchases")
             }
             history[device(name).storeAccount] = list.compactMap(\.object)
             return .object(shown(device(name)))
         case ("POST", ["http"]):
-            // The shim tells of the page's own calls, so that one stream orders everything.
+            // The page's shim reports the page's own HTTP calls, so that one log contains
+            // everything in order.
             record(.http, name, now, body, text: body["text"]?.string ?? "")
             return ["ok": true]
         case ("POST", let path) where path.count >= 2 && path[0] == "device":
@@ -269,13 +288,13 @@ package struct DespiaState: Hashable, Codable, Sendable {
             let actions = DespiaDevice.Action.allCases.map(\.rawValue)
             throw Refusal(
                 404,
-                "there is POST /bridge, GET /device, PATCH /device, PUT /device/history, "
+                "unknown path: use POST /bridge, GET /device, PATCH /device, PUT /device/history, "
                     + "GET /log, and POST /device/{\(actions.joined(separator: ", "))}"
             )
         }
     }
 
-    // MARK: The record
+    // MARK: The log
 
     mutating func record(
         _ kind: DespiaRecord.Kind,
@@ -308,7 +327,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
         recordBytes = bytes
     }
 
-    /// The lines behind that number, which are in order.
+    /// Returns the log entries with a higher sequence number than this one, in order.
     private func records(after number: Int64) -> Deque<DespiaRecord>.SubSequence {
         var (low, high) = (0, records.count)
         while low < high {

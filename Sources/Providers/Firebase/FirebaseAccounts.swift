@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// Reading, changing and deleting accounts, one or many (fact sheet, sections 4.8 to 4.12).
+/// Operations of the fake Firebase that read, change and delete accounts, one or many (Firebase
+/// fact sheet, sections 4.8 to 4.12).
 extension FirebaseState {
     // MARK: update
 
@@ -44,7 +45,8 @@ extension FirebaseState {
         try updateProfile(&user, call, &sinceChanged)
         try updateProviders(&user, call)
         if let mfa = fields.object["mfa"], !mfa.isNull {
-            // Without enrolments all go (section 4.8).
+            // If the body lists no enrollments, all second factors are removed (Firebase fact
+            // sheet, section 4.8).
             let entries = mfa["enrollments"]?.array ?? []
             let factors = try factors(entries, givesIDs: false, call)
             user.secondFactors = factors.isEmpty ? nil : factors
@@ -107,7 +109,8 @@ extension FirebaseState {
         if let name = fields["displayName"] { user.displayName = name.isEmpty ? nil : name }
         if let photo = fields["photoUrl"] { user.photoURL = photo.isEmpty ? nil : photo }
         if fields.has("validSince") {
-            // A user's value means "sign out elsewhere, now"; an admin's is taken as it stands.
+            // A user can only revoke other sessions now, whatever value the request contains. An
+            // administrator's value is stored.
             user.validSince = call.isAdmin ? try fields.seconds("validSince") : call.now.seconds
             sinceChanged = true
         }
@@ -136,7 +139,8 @@ extension FirebaseState {
         _ user: inout FirebaseUser,
         _ call: FirebaseCall
     ) throws(FirebaseError) {
-        // Numbers stand for the names in the API's order.
+        // The attributes to delete may be numbers in place of names. This is the order of the API's
+        // enumeration.
         let names = [
             "1": "EMAIL", "2": "DISPLAY_NAME", "3": "PROVIDER", "4": "PHOTO_URL",
             "5": "PASSWORD", "6": "RAW_USER_INFO",
@@ -256,7 +260,8 @@ extension FirebaseState {
         }
         var seen: Set<String> = []
         let unique = found.filter { seen.insert($0.localID).inserted }
-        // No match: no `users` at all (trap T3).
+        // If no account matches, the response has no member `users` (trap T3 of the Firebase fact
+        // sheet).
         return .present([
             ("kind", "identitytoolkit#GetAccountInfoResponse"),
             ("users", unique.isEmpty ? nil : .array(unique.map(record))),
@@ -315,13 +320,15 @@ extension FirebaseState {
         return answer
     }
 
-    /// Providers with a sign-in page of their own.
+    /// The IDs of the identity providers that have a public sign-in page.
     private static let identityProviders: Set = [
         "google.com", "facebook.com", "github.com", "twitter.com", "apple.com", "microsoft.com",
         "yahoo.com", "linkedin.com", "playgames.google.com",
     ]
 
-    /// Where a browser signs in with a provider: here the emulator's own page.
+    /// Returns the URL of the page on which a browser signs in with an identity provider.
+    ///
+    /// Here it is the page of the Firebase emulator.
     private mutating func authURI(
         of provider: String,
         _ call: FirebaseCall
@@ -353,16 +360,19 @@ extension FirebaseState {
             ("kind", "identitytoolkit#DownloadAccountResponse"),
             (
                 "users",
-                // Exports hold hash and salt, in production too.
+                // An export contains the password hash and the salt, in production too.
                 page.isEmpty ? nil : .array(page.map { $0.record(redactsPassword: false) })
             ),
-            // A full page always has a token, even when nothing follows (trap T12).
+            // A full page always has a token for the next page, even when no account follows (trap
+            // T12 of the Firebase fact sheet).
             ("nextPageToken", page.count == size ? page.last.map { .string($0.localID) } : nil),
         ])
     }
 
-    /// What a query sorts by; the fact sheet (section 4.12) names the parameter, the values are those
-    /// of the Identity Toolkit's reference.
+    /// The field by which a query sorts accounts.
+    ///
+    /// Section 4.12 of the Firebase fact sheet names the parameter. Its values come from the
+    /// Identity Toolkit's reference.
     private enum SortField: String {
         case unspecified = "SORT_BY_FIELD_UNSPECIFIED"
         case id = "USER_ID"
@@ -378,9 +388,10 @@ extension FirebaseState {
         case descending = "DESC"
     }
 
-    /// A word of a closed list; nil when none is given.
+    /// Returns a parameter of the request that must be one of the cases of an enumeration; nil when
+    /// the request lacks the parameter.
     ///
-    /// The text of the refusal is *inferred*.
+    /// The text of the error for any other value is *inferred*.
     private static func choice<Choice: RawRepresentable<String>>(
         _: Choice.Type,
         _ call: FirebaseCall,
@@ -399,7 +410,7 @@ extension FirebaseState {
         guard call.fields.flag("returnUserInfo") != false else { return answer }
         var users = project.allUsers
         switch try Self.choice(SortField.self, call, "sortBy") {
-        // They are in the order of their ids already.
+        // The accounts are already sorted by ID.
         case nil, .unspecified, .id: break
         case .created: users.sort { $0.created < $1.created }
         case .lastLogin:

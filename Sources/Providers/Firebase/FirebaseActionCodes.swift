@@ -1,11 +1,13 @@
 internal import Conformance
 
-/// Mails with a code: password reset, verification, sign-in link, change of address (fact sheet,
-/// sections 4.5 and 4.6).
+/// Operations that send an email with a code: password reset, verification, sign-in link, and
+/// change of address (Firebase fact sheet, sections 4.5 and 4.6).
 extension FirebaseState {
     typealias ActionCode = FirebaseProject.ActionCode
 
-    /// An unused code of one of these kinds.
+    /// Returns the unused action code with this text.
+    ///
+    /// Throws when there is no such code or the code is of another kind.
     func actionCode(
         _ text: String,
         _ kinds: Set<ActionCode.Kind>,
@@ -55,7 +57,9 @@ extension FirebaseState {
 
     // MARK: sendOobCode
 
-    /// Numbers stand for the kinds in the order of the API's enumeration (section 2.3).
+    /// The numbers that a request may contain in place of the name of a code's kind.
+    ///
+    /// They follow the order of the API's enumeration (Firebase fact sheet, section 2.3).
     private static let kindNumbers = [
         "1": "PASSWORD_RESET", "2": "OLD_EMAIL_AGREE", "3": "NEW_EMAIL_ACCEPT",
         "4": "VERIFY_EMAIL", "5": "RECOVER_EMAIL", "6": "EMAIL_SIGNIN",
@@ -78,7 +82,7 @@ extension FirebaseState {
             throw .notImplemented("\(name) is not implemented in the Auth Emulator.")
         }
         let (email, newEmail) = try addresses(kind, call)
-        // Nobody learns whether there is such an account.
+        // With enumeration protection, the response does not reveal whether the account exists.
         if kind == .passwordReset, project(call).user(withEmail: email) == nil {
             return Self.mailed(email)
         }
@@ -104,7 +108,9 @@ extension FirebaseState {
         return name
     }
 
-    /// Where the mail goes, and the address that it is about when that is another.
+    /// Returns the address to which the email is sent.
+    ///
+    /// For a change of address, the result also contains the new address.
     private mutating func addresses(
         _ kind: ActionCode.Kind,
         _ call: FirebaseCall
@@ -141,7 +147,9 @@ extension FirebaseState {
         }
     }
 
-    /// The address that an administrator names who wants the link alone; nil when a user asks.
+    /// Returns the address for which an administrator requests only the link, without an email.
+    ///
+    /// Nil for a user's request.
     private func addressForLink(_ call: FirebaseCall) throws(FirebaseError) -> String? {
         guard call.fields.flag("returnOobLink") == true, call.fields.filled("idToken") == nil
         else { return nil }
@@ -152,7 +160,8 @@ extension FirebaseState {
         return email
     }
 
-    /// The address of a user who signed in a moment ago.
+    /// Returns the email address of the user who calls, and refuses a user whose sign-in was too
+    /// long ago.
     private mutating func addressOfSession(_ call: FirebaseCall) throws(FirebaseError) -> String {
         _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
         let session = try session(call)
@@ -207,7 +216,8 @@ extension FirebaseState {
         }
         setPassword(password, of: &user, at: call.now)
         user.emailVerified = true
-        // Whoever linked a Google account before the reset is no longer trusted (trap T15).
+        // A Google account that was linked before the reset is no longer trusted (trap T15 of the
+        // Firebase fact sheet).
         user.federated = []
         edit(call) { $0.save(user) }
         return [
@@ -216,7 +226,8 @@ extension FirebaseState {
         ]
     }
 
-    /// Carries out a code that changes an account's address or verifies it (section 4.8).
+    /// Applies an emailed code that changes or verifies the address of an account, and returns both
+    /// (Firebase fact sheet, section 4.8).
     mutating func applyCode(
         _ text: String,
         _ call: FirebaseCall

@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// The emulator's page behind a mailed link, `GET /emulator/action` (fact sheet, section 7).
+/// The page of the Firebase emulator that a link in an email opens, `GET /emulator/action`
+/// (Firebase fact sheet, section 7).
 extension FirebaseState {
     mutating func action(
         _ request: HTTPMessage.Request,
@@ -22,7 +23,7 @@ extension FirebaseState {
         }
     }
 
-    /// The call of an administrator in the project that sent the code.
+    /// Creates an administrator's call for the project in which this code was sent.
     private func actionCall(
         _ code: String,
         _ request: HTTPMessage.Request,
@@ -96,7 +97,8 @@ extension FirebaseState {
         }
     }
 
-    /// Signing in is the app's business: it gets the code at the end of its own link.
+    /// Returns a redirect to the app's own link with the code appended, because the app completes
+    /// the sign-in.
     private static func signIn(
         at target: String,
         _ request: HTTPMessage.Request

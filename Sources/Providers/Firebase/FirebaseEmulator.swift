@@ -1,7 +1,7 @@
 internal import Conformance
 
-/// What only the emulator has, the published keys, and the project's configuration (fact sheet,
-/// sections 4.15, 7.2 and 8).
+/// The endpoints that only the Firebase emulator has, the published keys, and the configuration of
+/// a project (Firebase fact sheet, sections 4.15, 7.2 and 8).
 extension FirebaseState {
     static let readiness: JSONValue = [
         "authEmulator": [
@@ -12,7 +12,10 @@ extension FirebaseState {
 
     // MARK: Keys
 
-    /// The public keys, at the paths of production; nil when the path names none.
+    /// Returns the response with the public keys that verify tokens, at the same paths as in
+    /// production.
+    ///
+    /// Returns nil for any other path.
     mutating func keyAnswer(
         _ segments: [String],
         _ request: HTTPMessage.Request,
@@ -166,7 +169,9 @@ extension FirebaseState {
         return answer
     }
 
-    /// Only what is given changes; of v2's config only what `updateMask` names.
+    /// Changes the settings of a project that the request contains.
+    ///
+    /// In version 2 of the API, it changes only the settings that `updateMask` names.
     mutating func updateConfiguration(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let mask = call.query("updateMask")?.split(separator: ",").map(String.init)
         func isNamed(_ path: String) -> Bool {
@@ -184,7 +189,8 @@ extension FirebaseState {
             edit(call) { $0.enumerationProtection = flag }
         }
         if let functions = body["blockingFunctions"], isNamed("blockingFunctions") {
-            // Kept to be read back; the fake calls nobody.
+            // The configuration of blocking functions is stored so that it can be read again. The
+            // fake never calls blocking functions.
             edit(call) { $0.blockingFunctions = functions }
         }
         let ofFactors = mask?.filter { $0 == "mfa" || $0.hasPrefix("mfa.") } ?? ["mfa"]
@@ -199,7 +205,10 @@ extension FirebaseState {
 
     // MARK: The fake pop-up
 
-    /// A page that hands a made-up Google account to the page that opened it.
+    /// Returns the page of the fake sign-in pop-up.
+    ///
+    /// It shows a made-up credential of the identity provider, which the user copies into the app's
+    /// sign-in.
     private func popup(
         _ name: String,
         _ request: HTTPMessage.Request
@@ -211,8 +220,8 @@ extension FirebaseState {
             body = """
                 <!doctype html><meta charset="utf-8"><title>Sign in to the fake Google</title>
                 <h1>Sign in to the fake Google</h1>
-                <p>No account leaves this page. Copy the credential below into \
-                signInWithCredential, or type an address.</p>
+                <p>This page sends no data. Type an email address, and copy the credential \
+                below into signInWithCredential.</p>
                 <label>Email <input id="email" value="ada@example.com"></label>
                 <pre id="credential"></pre>
                 <script>
@@ -236,7 +245,7 @@ extension FirebaseState {
     }
 
     private static let apiDescription: JSONValue = {
-        let answer: JSONValue = ["responses": ["200": ["description": "as the service answers"]]]
+        let answer: JSONValue = ["responses": ["200": ["description": "the service's response"]]]
         var paths: [String: JSONObject] = [:]
         for row in FirebaseOperation.table.rows {
             let isToken = row.call == .token

@@ -1,14 +1,19 @@
 package import Conformance
 
-/// An error in the envelope of Google's APIs (fact sheet, sections 2.4 and 5).
+/// An error response of the fake Firebase, in the format of Google's APIs (Firebase fact sheet,
+/// sections 2.4 and 5).
 package struct FirebaseError: Error, Hashable, Sendable {
     package let status: Int
     package let message: String
     package let reason: String
-    /// `error.status`; ordinary auth errors have none.
+    /// The member `error.status` of the response.
+    ///
+    /// Ordinary authentication errors do not have this member.
     package let statusName: String?
 
-    /// An ordinary auth error: 400 and a code in capitals, with text after ` : ` where given.
+    /// Creates an ordinary authentication error: status 400 and a code in capitals.
+    ///
+    /// If `text` is given, the message continues with ` : ` and this string.
     package init(_ code: String, _ text: String? = nil) {
         status = 400
         message = text.map { "\(code) : \($0)" } ?? code
@@ -64,7 +69,7 @@ package struct FirebaseError: Error, Hashable, Sendable {
         "Password should be at least 6 characters"
     )
 
-    /// A failure by plan, in the service's own shape.
+    /// Returns the error for a planned failure with this HTTP status, in Firebase's own format.
     package static func planned(_ status: Int) -> FirebaseError {
         switch status {
         case 401: unauthenticated
@@ -94,7 +99,9 @@ package struct FirebaseError: Error, Hashable, Sendable {
         }
     }
 
-    /// The answer with a code of the list in section 5, and text after ` : ` where it has some.
+    /// Returns the response for an error code from section 5 of the Firebase fact sheet.
+    ///
+    /// For some codes, the message continues with ` : ` and more words.
     package static func coded(_ message: String) -> HTTPMessage.Response {
         FirebaseError(message).response
     }

@@ -1,7 +1,9 @@
 internal import Conformance
 
-/// The body of a call: keys in camelCase whatever was sent, values of the types the API names
-/// (fact sheet, section 2.3).
+/// The fields of a request to the fake Firebase.
+///
+/// Keys are in camelCase whatever the caller sent, and values have the types that the API defines
+/// (Firebase fact sheet, section 2.3).
 struct FirebaseFields: Sendable {
     let object: JSONObject
 
@@ -31,16 +33,18 @@ struct FirebaseFields: Sendable {
         )
     }
 
-    /// The text of a field; a number counts as its digits.
+    /// Returns a field of the request as a string; a number is returned as its digits.
     subscript(name: String) -> String? { Self.text(object[name]) }
 
-    /// The text of a field that must be there and not be empty.
+    /// Returns a required field of the request as a string.
+    ///
+    /// When the field is missing or empty, throws the error with this code.
     func required(_ name: String, _ code: String) throws(FirebaseError) -> String {
         guard let text = self[name], !text.isEmpty else { throw FirebaseError(code) }
         return text
     }
 
-    /// The text of a field, nil also when it is empty.
+    /// Returns a field of the request as a string; nil when the field is missing or empty.
     func filled(_ name: String) -> String? { self[name].flatMap { $0.isEmpty ? nil : $0 } }
 
     func has(_ name: String) -> Bool { object[name].map { !$0.isNull } ?? false }
@@ -53,12 +57,14 @@ struct FirebaseFields: Sendable {
 
     func int(_ name: String) -> Int64? { self[name].flatMap { Int64($0) } }
 
-    /// A date in milliseconds; nil when the field is missing or empty.
+    /// Returns the date in a field that contains milliseconds since 1970; nil when the field is
+    /// missing or empty.
     func milliseconds(_ name: String) throws(FirebaseError) -> Instant? {
         try date(name) { CallDate(milliseconds: $0) }
     }
 
-    /// A date in seconds; nil when the field is missing or empty.
+    /// Returns a date in seconds since 1970 from a field of the request; nil when the field is
+    /// missing or empty.
     func seconds(_ name: String) throws(FirebaseError) -> Int64? {
         try date(name) { CallDate(seconds: $0) }?.seconds
     }
@@ -136,7 +142,8 @@ struct FirebaseFields: Sendable {
             "maxResults", "limit", "offset", "rounds", "memoryCost", "cpuMemCost",
             "parallelization", "blockSize", "dkLen",
         ] { types[name] = .number }
-        // Lists for an admin's lookup and texts everywhere else; the operation decides.
+        // This field is a list in an administrator's lookup, and a string everywhere else. The
+        // operation checks its type.
         types["provider"] = .array
         types["mfaInfo"] = .array
         for name in ["localId", "email", "phoneNumber"] { types[name] = .any }
@@ -170,11 +177,15 @@ struct FirebaseFields: Sendable {
 }
 
 extension JSONObject {
-    /// How many names a path of a field mask has at most; no configuration is deeper.
+    /// The largest number of names in one path of a field mask, such as `mfaConfig.state`.
+    ///
+    /// No configuration is nested deeper.
     private static let maskNamesMax = 8
 
-    /// Takes over what a field mask names, by paths such as `mfaConfig.state`; what the body does not
-    /// have there goes.
+    /// Copies the members that a field mask names from the body, by paths such as
+    /// `mfaConfig.state`.
+    ///
+    /// A member that the body lacks is removed.
     mutating func take(_ paths: [String], from body: JSONObject) throws(FirebaseError) {
         for path in paths {
             let names = path.split(separator: ".").map(String.init)
@@ -198,15 +209,19 @@ extension JSONObject {
     }
 }
 
-/// One call: who makes it, about which accounts, with what.
+/// A call of the fake Firebase: its caller, the project or tenant whose accounts it concerns, and
+/// its fields.
 struct FirebaseCall: Sendable {
-    /// An admin's call carries an OAuth token, a user's an API key; the rules differ.
+    /// Whether an administrator makes the call.
+    ///
+    /// An administrator's call contains an OAuth token, and a user's call contains an API key.
+    /// Different rules apply to administrators and to users.
     let isAdmin: Bool
     let projectID: String
     let tenantID: String?
     let fields: FirebaseFields
     let query: [(name: String, value: String)]
-    /// Where links point to.
+    /// The host name in the links that the response contains or that are sent by email.
     let host: String
     let now: Instant
 

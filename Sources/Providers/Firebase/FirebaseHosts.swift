@@ -1,13 +1,18 @@
 internal import Conformance
 
-/// Under which names Firebase Auth is reached, and what is asked there of no project.
+/// The host names of Firebase Auth, and the requests to them that do not concern the accounts of a
+/// project.
 extension FirebaseState {
     static let accessPrefix = "/oauth2.googleapis.com"
     private static let issuerHost = "securetoken.google.com"
 
-    /// The API and token hosts as the emulator prefixes them, the issuer's, and the two of Google's
-    /// that everybody shares: the key documents, and where a service account gets its access
-    /// (fact sheet, sections 1 and 7.2).
+    /// The hosts that the fake imitates.
+    ///
+    /// These are the hosts of the API and of the token service, with the prefixes that the Firebase
+    /// emulator uses. The list also contains the host of the token issuer.
+    ///
+    /// Other Google services share two of the hosts: one for key documents, and one for the access
+    /// tokens of service accounts. Source: Firebase fact sheet, sections 1 and 7.2.
     package static let hosts = [
         ServiceHost("identitytoolkit.googleapis.com", prefix: "/identitytoolkit.googleapis.com"),
         ServiceHost("securetoken.googleapis.com", prefix: "/securetoken.googleapis.com"),
@@ -28,8 +33,10 @@ extension FirebaseState {
         ),
     ]
 
-    /// What the hosts answer that belong to no project: the issuer's description of itself, and access
-    /// for a service account; nil when the path is none of theirs.
+    /// Responds to requests for the discovery document of the token issuer, and for access tokens
+    /// of a service account.
+    ///
+    /// Returns nil for any other path.
     func hostAnswer(
         _ segments: [String],
         _ request: HTTPMessage.Request
@@ -45,7 +52,10 @@ extension FirebaseState {
         return nil
     }
 
-    /// OpenID Connect Discovery 1.0, section 3, as far as it says where the keys are.
+    /// Returns the discovery document of the token issuer.
+    ///
+    /// It contains the members of OpenID Connect Discovery 1.0, section 3, that a client needs to
+    /// find the keys.
     private static func issuer(of project: String) -> JSONValue {
         [
             "issuer": .string("https://\(issuerHost)/\(project)"),
@@ -58,8 +68,11 @@ extension FirebaseState {
         ]
     }
 
-    /// An access token for an assertion (RFC 7523, section 2.1) or a refresh token; who signed the
-    /// assertion is not examined, for no backend under test holds a real account's key.
+    /// Issues an access token in exchange for a signed assertion (RFC 7523, section 2.1) or for a
+    /// refresh token.
+    ///
+    /// The signature of the assertion is not checked, because a backend under test has no key of a
+    /// real account.
     private func access(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
         func field(_ name: String) -> String? {
             request.form.first { $0.name == name && !$0.value.isEmpty }?.value

@@ -1,8 +1,9 @@
 internal import Conformance
 
-/// Signing in with Google and linking (fact sheet, section 4.3).
+/// Sign-in with an identity provider such as Google, and linking of its account to a user (Firebase
+/// fact sheet, section 4.3).
 extension FirebaseState {
-    /// What an identity provider says about a person.
+    /// The statement of an identity provider about a user who signs in.
     private struct Assertion {
         let providerID: String
         let rawID: String
@@ -25,12 +26,13 @@ extension FirebaseState {
             )
         }
 
-        /// Whose account this is, in the issuer's own spelling.
+        /// The ID of the user's account at the identity provider, in the provider's own format.
         var federatedID: String {
             providerID == "google.com" ? "https://accounts.google.com/\(rawID)" : rawID
         }
 
-        /// The fields that describe the person, without those that depend on the account.
+        /// The response members that describe the user at the identity provider, without those that
+        /// depend on the Firebase account.
         var answer: [(String, JSONValue?)] {
             let info: [(String, JSONValue?)] = [
                 ("id", .string(rawID)), ("name", claims["name"]),
@@ -54,7 +56,8 @@ extension FirebaseState {
                 ("firstName", claims["given_name"]), ("lastName", claims["family_name"]),
                 ("photoUrl", claims["picture"]), ("screenName", claims["screen_name"]),
                 (
-                    // Google's is made up in its own shape, all others are as they were said.
+                    // For Google, the fake creates this member in Google's format. For other
+                    // identity providers, it contains the claims as received.
                     "rawUserInfo",
                     .string(
                         providerID == "google.com"
@@ -107,7 +110,10 @@ extension FirebaseState {
         return try signIn(user, assertion, call, isNew: true)
     }
 
-    /// The account of a verified address as it is after the provider vouched for the address.
+    /// Returns the account that already has the assertion's email address, with the changes of a
+    /// sign-in through the identity provider.
+    ///
+    /// The provider has verified the address.
     private func taking(
         _ owner: FirebaseUser,
         by assertion: Assertion,
@@ -115,7 +121,8 @@ extension FirebaseState {
     ) -> FirebaseUser {
         var user = owner
         if user.emailVerified != true {
-            // Somebody else may have signed up with the address: their ways in end here.
+            // A different person may have signed up with this address. Remove that person's ways to
+            // sign in.
             user.password = nil
             user.salt = nil
             user.phoneNumber = nil
@@ -147,7 +154,7 @@ extension FirebaseState {
         let before = project(call).users[user.localID]
         user.lastLogin = call.now
         edit(call) { $0.save(user) }
-        // Checked after the record was updated.
+        // Whether the account is disabled is checked only after its record was updated.
         guard user.isDisabled != true else { throw FirebaseError("USER_DISABLED") }
         let isRecycled =
             owner?.federated.contains { $0.providerID == assertion.providerID } ?? false
@@ -207,7 +214,8 @@ extension FirebaseState {
         let fragment = uri.split(separator: "#", maxSplits: 1).dropFirst().first ?? ""
         let base = uri.prefix { $0 != "#" }
         let query = base.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
-        // Later wins: the query, the body, the fragment.
+        // Values can come from three sources. A later source overrides an earlier one: the query,
+        // the body, the fragment.
         for text in [query, Substring(call.fields["postBody"] ?? ""), fragment] {
             for pair in FormText.pairs(text) { values[pair.name] = pair.value }
         }
@@ -255,8 +263,11 @@ extension FirebaseState {
         )
     }
 
-    /// What the provider gave: an ID token, or the JSON that stands for a person in place of an
-    /// access token where a provider gives no other (section 4.3).
+    /// Returns the credential that the identity provider issued, with its name: an ID token or an
+    /// access token.
+    ///
+    /// For a provider without ID tokens, the access token is replaced by JSON that describes a user
+    /// (Firebase fact sheet, section 4.3).
     private func credential(
         of provider: String,
         _ values: [String: String]
@@ -276,7 +287,10 @@ extension FirebaseState {
         return (text, "access_token")
     }
 
-    /// `{"assertion": {"subject": {"nameId": …}}}` in place of a signed document.
+    /// Reads a SAML assertion.
+    ///
+    /// A caller of the fake sends `{"assertion": {"subject": {"nameId": …}}}` in place of a signed
+    /// SAML document.
     private func saml(
         _ text: String,
         _ provider: String,
@@ -317,7 +331,8 @@ extension FirebaseState {
         }
     }
 
-    /// Whether a text is a URL with a scheme and something behind it.
+    /// Whether a string is an absolute URL: a scheme, a colon, and a rest of more than two
+    /// characters.
     static func isAbsolute(_ text: String) -> Bool {
         guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return false }
         let scheme = text[..<colon]

@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// Accounts that are imported, many at once (fact sheet, section 4.12).
+/// The operation of the fake Firebase that imports many accounts in one call (Firebase fact sheet,
+/// section 4.12).
 extension FirebaseState {
     mutating func batchCreate(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let entries = call.fields.list("users")
@@ -50,7 +51,9 @@ extension FirebaseState {
         }
     }
 
-    /// One entry of an import; its failure is prose and does not fail the call.
+    /// Converts one entry of an import to a user.
+    ///
+    /// An error in an entry does not fail the call. Its message is a sentence instead of a code.
     private mutating func imported(
         _ entry: JSONValue,
         _ call: FirebaseCall
@@ -80,7 +83,9 @@ extension FirebaseState {
         return user
     }
 
-    /// The fields of an entry; an empty text is as good as none.
+    /// An account in the body of an import call.
+    ///
+    /// A field with an empty string counts as missing.
     private struct Entry {
         let value: JSONValue
 
@@ -88,7 +93,8 @@ extension FirebaseState {
             FirebaseFields.text(value[name]).flatMap { $0.isEmpty ? nil : $0 }
         }
 
-        /// A date; nil when the entry has none.
+        /// Returns the date in a field of the imported account; nil when the account lacks the
+        /// field.
         func date(
             _ name: String,
             _ read: (Int64) -> CallDate?
@@ -121,7 +127,9 @@ extension FirebaseState {
         }
     }
 
-    /// In the emulator's words, which are prose here.
+    /// Converts the second factors of an imported account.
+    ///
+    /// The error messages are those of the Firebase emulator: sentences instead of codes.
     private mutating func importedFactors(
         _ entries: [JSONValue],
         of user: FirebaseUser,
@@ -190,7 +198,10 @@ extension FirebaseState {
         user.validSince = try entry.date("validSince") { CallDate(seconds: $0) }?.seconds
     }
 
-    /// Only the emulator's own hashes can be used to sign in; others are kept as they are.
+    /// Sets the password of an imported account.
+    ///
+    /// A user can sign in only with a hash that the Firebase emulator itself produced. Other hashes
+    /// are stored unchanged.
     private static func fillPassword(
         of user: inout FirebaseUser,
         from entry: Entry,

@@ -1,5 +1,7 @@
-/// The operations of the Identity Toolkit and the secure token service (fact sheet, section 1; those
-/// of v2 by Google's reference).
+/// The operations of the Identity Toolkit and of the secure token service (Firebase fact sheet,
+/// section 1).
+///
+/// The operations of version 2 follow Google's reference.
 enum FirebaseOperation: Hashable, Sendable {
     case signUp, signInWithPassword, signInWithIdp, signInWithCustomToken, signInWithEmailLink
     case sendVerificationCode, signInWithPhoneNumber, sendOobCode, resetPassword, update
@@ -8,7 +10,7 @@ enum FirebaseOperation: Hashable, Sendable {
     case downloadAccount, uploadAccount
     case startEnrolment, finishEnrolment, withdrawFactor, startSecondStep, finishSecondStep
     case createTenant, viewTenant, listTenants, updateTenant, deleteTenant
-    /// Known, and absent from the emulator as from here.
+    /// An operation that neither the Firebase emulator nor this fake implements, with its name.
     case absent(String)
 
     var isAdminOnly: Bool {
@@ -25,14 +27,18 @@ enum FirebaseOperation: Hashable, Sendable {
         }
     }
 
-    /// Whether it is about tenants themselves, and nobody in one.
+    /// Whether the operation manages tenants (separate groups of accounts) rather than the accounts
+    /// in a tenant.
     var isOfTenants: Bool {
         [.createTenant, .viewTenant, .listTenants, .updateTenant, .deleteTenant].contains(self)
     }
 
     var isLegacyBulk: Bool { self == .downloadAccount || self == .uploadAccount }
 
-    /// `accounts:NAME`, for whoever has an API key and for an admin's projects and tenants.
+    /// The operations `accounts:NAME`.
+    ///
+    /// Callers with an API key use them directly, and administrators use them below the path of a
+    /// project or a tenant.
     private static let ofAccounts: [(name: String, operation: FirebaseOperation)] = [
         ("signUp", .signUp), ("signInWithPassword", .signInWithPassword),
         ("signInWithIdp", .signInWithIdp), ("signInWithCustomToken", .signInWithCustomToken),
@@ -97,7 +103,9 @@ enum FirebaseOperation: Hashable, Sendable {
         .init("POST", "/v2/accounts/mfaSignIn:finalize", .finishSecondStep),
     ]
 
-    /// What neither the emulator nor this fake has: 501, with its name (section 4.15).
+    /// The operations that neither the Firebase emulator nor this fake implements.
+    ///
+    /// The response is 501 with the operation's name (Firebase fact sheet, section 4.15).
     private static var absentOnes: [OperationTable<FirebaseOperation>.Row] {
         let (project, tenant) = (
             "/v2/projects/{project}", "/v2/projects/{project}/tenants/{tenant}"

@@ -1,8 +1,9 @@
 package import Conformance
 
-/// The accounts of one project, or of one tenant of it, with the indexes that lookups need.
+/// The accounts of one Firebase project or of one of its tenants, with the indexes that lookups
+/// need.
 package struct FirebaseProject: Hashable, Sendable {
-    /// A code that was mailed to somebody.
+    /// A code that was sent by email, for example to reset a password.
     package struct ActionCode: Hashable, Codable, Sendable {
         package enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
             case passwordReset = "PASSWORD_RESET"
@@ -11,7 +12,7 @@ package struct FirebaseProject: Hashable, Sendable {
             case changeEmail = "VERIFY_AND_CHANGE_EMAIL"
             case recoverEmail = "RECOVER_EMAIL"
 
-            /// The `mode` of its link.
+            /// The value of the parameter `mode` in the link that the email contains.
             package var mode: String {
                 switch self {
                 case .passwordReset: "resetPassword"
@@ -31,14 +32,16 @@ package struct FirebaseProject: Hashable, Sendable {
         package let made: Instant
     }
 
-    /// A code that was sent to a phone.
+    /// A code that was sent to a phone, for a sign-in or a second factor.
     package struct PhoneCode: Hashable, Codable, Sendable {
         package let phoneNumber: String
         package let session: String
         package let code: String
     }
 
-    /// What says that a phone's code was right, of somebody who is not its owner.
+    /// A proof that the user entered the right code for a phone number.
+    ///
+    /// It is issued when the number belongs to another account.
     package struct PhoneProof: Hashable, Codable, Sendable {
         package let proof: String
         package let phoneNumber: String
@@ -50,29 +53,33 @@ package struct FirebaseProject: Hashable, Sendable {
     package var allowsDuplicateEmails: Bool
     package var enumerationProtection: Bool
     package var blockingFunctions: JSONValue = .object(JSONObject())
-    /// The rules of second factors, as they were written; nil: all kinds are allowed.
+    /// The rules for second factors, in the format in which they were set.
+    ///
+    /// If nil, all kinds of second factors are allowed.
     package var mfa: JSONObject?
-    /// What a tenant allows, as it was written; nil: everything, as the emulator has it of a tenant
-    /// that nobody made.
+    /// The settings of a tenant, in the format in which they were set.
+    ///
+    /// If nil, everything is allowed, as in the emulator for a tenant that was never created.
     package var tenant: JSONObject?
-    /// By their text.
+    /// The proofs of phone numbers, by the string that the user sends.
     package var phoneProofs = SharedLog<PhoneProof>()
     package private(set) var users: SharedTable<String, FirebaseUser> = [:]
     private var ids = SharedOrder<String>()
     private var idsByEmail: SharedTable<String, [String]> = [:]
-    /// By any address of theirs: their own, their providers', the one they began with.
+    /// User IDs by each email address of a user: the current address, the initial one, and those
+    /// from identity providers.
     private var idsByMention = SharedIndex<Mention, String>()
     private var idByPhone: SharedTable<String, String> = [:]
-    /// Keys are `provider|rawID`.
+    /// User IDs by the account at an identity provider, as `provider|rawID`.
     private var idByProvider: SharedTable<String, String> = [:]
-    /// By code.
+    /// The codes that were sent by email, by the code itself.
     package var actionCodes = SharedLog<ActionCode>()
-    /// By session.
+    /// The codes that were sent to phones, by the ID of the phone session.
     package var phoneCodes = SharedLog<PhoneCode>()
-    /// Times of failed sign-ins and of reset mails, by `kind|email`.
+    /// The times of failed sign-ins and of password reset emails, by `kind|email`.
     private var attempts: SharedTable<String, [Instant]> = [:]
 
-    /// How an address is a user's.
+    /// An email address with its relation to a user: current or initial.
     private enum Mention: Hashable, Comparable {
         case current(String)
         case initial(String)
@@ -99,28 +106,33 @@ package struct FirebaseProject: Hashable, Sendable {
         idByProvider[provider + "|" + rawID].flatMap { users[$0] }
     }
 
-    /// Users whose top-level or provider email this is.
+    /// Returns the users whose current address is this one, on their own account or at an identity
+    /// provider.
     package func users(mentioning email: String) -> [FirebaseUser] {
         users(.current(email.lowercased()))
     }
 
-    /// The user who began with that address, whatever it is now.
+    /// Returns the user whose first email address was this one.
+    ///
+    /// The current address of the user may differ.
     package func user(withInitialEmail email: String) -> FirebaseUser? {
         users(.initial(email)).first
     }
 
-    /// In the order of their ids.
+    /// Returns the users with this email address and relation, in the order of their IDs.
     private func users(_ mention: Mention) -> [FirebaseUser] {
         idsByMention.ids(under: mention).compactMap { users[$0] }
     }
 
-    /// At most so many users in the order of their ids, from behind that id on.
+    /// Returns at most `limit` users in the order of their IDs.
+    ///
+    /// The first one is the user after the given ID, or the first user of all if the ID is nil.
     package func users(_ limit: Int, after id: String?) -> [FirebaseUser] {
         let page = id.map { ids.prefix(limit, after: $0) } ?? ids.prefix(limit, from: 0)
         return page.compactMap { users[$0] }
     }
 
-    /// In the order of their ids.
+    /// All users of the project or tenant, in the order of their IDs.
     package var allUsers: [FirebaseUser] { users(users.count, after: nil) }
 
     // MARK: Writing
@@ -156,7 +168,9 @@ package struct FirebaseProject: Hashable, Sendable {
         unindex(user)
     }
 
-    /// All users go, the action codes stay (section 8).
+    /// Removes all users.
+    ///
+    /// The codes that were sent by email stay (Firebase fact sheet, section 8).
     package mutating func removeAllUsers() {
         users = [:]
         ids = SharedOrder()
@@ -184,7 +198,10 @@ package struct FirebaseProject: Hashable, Sendable {
 
     // MARK: Limits
 
-    /// Counts an attempt and says whether there were too many within the window.
+    /// Returns whether an email address has reached the limit of attempts of one kind within a time
+    /// window.
+    ///
+    /// If `counts` is true, the call counts one more attempt.
     package mutating func isTooMuch(
         _ kind: String,
         _ email: String,
@@ -201,7 +218,9 @@ package struct FirebaseProject: Hashable, Sendable {
     }
 }
 
-/// What can be found again from the users is not written, but for whose an address is first.
+/// Saves everything except the indexes that can be rebuilt from the users.
+///
+/// `idsByEmail` is saved, because only the order of its IDs shows which user had an address first.
 extension FirebaseProject: Codable {
     private enum CodingKeys: String, CodingKey {
         case projectID, tenantID, allowsDuplicateEmails, enumerationProtection, blockingFunctions

@@ -26,15 +26,17 @@ extension FirebaseState: Provider {
             "rotateKeys",
             "POST",
             "/firebase/rotate-keys",
-            "Firebase signs with a new key; the one before stays published."
+            "Signs tokens with a new key; the previous key stays published."
         ) { services, _, now in
             services.firebase.rotateKeys(at: now)
             return ["keys": .strings(services.firebase.keyIDs)]
         }
     ]
 
-    /// Admin calls carry a token and come from a backend, as fetches of the keys do; calls of a
-    /// user do not.
+    /// Returns the sender of a request to the fake Firebase.
+    ///
+    /// Requests with an `Authorization` header, GET requests for keys, and requests for an access
+    /// token come from the backend. Other requests come from the app.
     package static func caller(of request: HTTPMessage.Request) -> Exchange.Party {
         request.method != "GET" && request[field: "authorization"] == nil
             && !request.path.hasPrefix(accessPrefix) ? .app : .backend
@@ -54,7 +56,9 @@ extension FirebaseState: Provider {
         return project.merging(keys) { first, _ in first }
     }
 
-    /// It demands no key of its own: a caller brings the project's, or a user's token.
+    /// Creates the fake and ignores the provider's API key.
+    ///
+    /// A caller sends the API key of the Firebase project or a user's token.
     package init(seed: UInt64, key _: Secret?) {
         self.init(seed: seed)
     }
@@ -67,8 +71,12 @@ extension FirebaseState: Provider {
 }
 
 extension FirebaseState {
-    /// The emulator's own endpoints, and the calls of an administrator: the credential `owner` is
-    /// public.
+    /// Whether web pages of other origins must not send this request.
+    ///
+    /// They must not use the emulator's own endpoints.
+    ///
+    /// They must not act as an administrator with the credential `owner` either, because this
+    /// credential is public.
     package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
         if request.pathSegments?.starts(with: ["emulator", "v1"]) == true { return true }
         guard let (scheme, token) = request.authorization, scheme == "bearer" else { return false }

@@ -1,18 +1,23 @@
 internal import Conformance
 
-/// Enrolling second factors and signing in with them (Identity Platform's reference, v2 *accounts*;
-/// order and texts are the emulator's where it has them).
+/// Operations that enroll second factors and sign in with them (Identity Platform's reference, v2
+/// *accounts*).
+///
+/// The order of the checks and the error texts are those of the Firebase emulator where it supports
+/// the operation.
 extension FirebaseState {
-    /// How long a TOTP enrolment may take, in seconds (*inferred*).
+    /// The time in seconds within which a TOTP enrollment must be finished (*inferred*).
     private static let enrolmentSeconds: Int64 = 300
 
     // MARK: Rules
 
-    /// The rules of a project or tenant, as its configuration shows them.
+    /// Returns the rules for second factors of a project or tenant, in the format of its
+    /// configuration.
     func secondFactorRules(_ call: FirebaseCall) -> JSONObject {
         let project = project(call)
         if let rules = project.mfa ?? project.tenant?["mfaConfig"]?.object { return rules }
-        // A tenant that somebody made has none until they are switched on.
+        // In a tenant that was created explicitly, second factors are off until its settings enable
+        // them.
         guard project.tenant == nil else { return ["state": "DISABLED", "enabledProviders": []] }
         return [
             "state": "ENABLED", "enabledProviders": ["PHONE_SMS"],
@@ -54,11 +59,12 @@ extension FirebaseState {
 
     // MARK: The first step
 
-    /// The tokens of somebody who signed in; only a credential for the second step where the account
-    /// has second factors.
+    /// Returns the tokens of a user who signed in.
     ///
-    /// `old` is the account before the sign-in, nil for a new one; whoever links another way in has a
-    /// session, and so has signed in already.
+    /// For an account with second factors, returns only a credential for the second step.
+    ///
+    /// `old` is the account before the sign-in, or nil for a new account. A user who links a
+    /// sign-in method to a session is already signed in.
     mutating func signedIn(
         _ user: FirebaseUser,
         before old: FirebaseUser?,
@@ -75,7 +81,7 @@ extension FirebaseState {
                 call
             )
         }
-        // Nobody has signed in yet.
+        // The sign-in is not complete, so it does not change the time of the last sign-in.
         var user = user
         user.lastLogin = old?.lastLogin
         edit(call) { $0.save(user) }
@@ -112,7 +118,9 @@ extension FirebaseState {
 
     // MARK: Enrolment
 
-    /// Sign-ins to which no second factor can be added.
+    /// The sign-in providers that allow no second factor.
+    ///
+    /// A session that began with one of them cannot enroll a second factor.
     private static let ineligible: Set = ["anonymous", "phone", "custom", "gc.apple.com"]
 
     private func enrolling(_ call: FirebaseCall) throws(FirebaseError) -> Session {
@@ -210,7 +218,9 @@ extension FirebaseState {
         return answer
     }
 
-    /// The secret of an enrolment whose code is right, and the code's step.
+    /// Checks the code of a TOTP enrollment.
+    ///
+    /// Returns the shared secret and the time step of the code.
     private func checkedSecret(
         _ info: JSONObject,
         _ user: FirebaseUser,
@@ -339,8 +349,10 @@ extension FirebaseState {
 
     // MARK: An admin's lists
 
-    /// The factors that an admin writes; an entry without a phone is refused, as the admin API has
-    /// none other.
+    /// Converts the second factors that an administrator sets for a user.
+    ///
+    /// An entry without a phone number is refused, because this admin API knows only phones as
+    /// second factors.
     mutating func factors(
         _ entries: [JSONValue],
         givesIDs: Bool,
@@ -359,7 +371,7 @@ extension FirebaseState {
             if let given, factors.contains(where: { $0.id == given }) {
                 throw FirebaseError("DUPLICATE_MFA_ENROLLMENT_ID")
             }
-            // A phone is a factor once.
+            // The same phone can be a second factor of the user only once.
             guard !factors.contains(where: { $0.phoneNumber == phone }) else { continue }
             let written = entry["enrolledAt"]?.string.flatMap { Instant(iso8601: $0) }
             let enrolled = written.flatMap { CallDate($0) }?.instant

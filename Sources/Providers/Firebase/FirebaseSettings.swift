@@ -1,51 +1,71 @@
-/// The switches of the fake Firebase Auth: what the emulator does is the default, what production
-/// does can be turned on one by one (fact sheet, section 10).
+/// The switches of the fake Firebase Auth.
+///
+/// The defaults are the behavior of the Firebase emulator. Each difference of production can be
+/// switched on (Firebase fact sheet, section 10).
 package struct FirebaseSettings: Hashable, Codable, Sendable {
     package enum Tokens: String, Hashable, Codable, Sendable {
-        /// `alg: none` and an empty signature, as the emulator writes them.
+        /// Tokens are unsigned (`alg: none` and an empty signature), as in the Firebase emulator.
         case unsigned
-        /// RS256 with rotating keys, as production signs.
+        /// Tokens are signed with RS256 and rotating keys, as in production.
         case rs256
     }
 
-    /// The project that callers with only an API key belong to.
+    /// The Firebase project of a caller that sends only an API key.
     package var project = "demo-project"
     package var tokens = Tokens.unsigned
-    /// Signature, `exp`, `aud` and `iss` of an `idToken` that is sent to the API.
+    /// Whether the API checks the signature, `exp`, `aud` and `iss` of an `idToken`.
     package var verifiesIDTokens = false
     package var revokesRefreshTokens = false
-    /// A refresh for a deleted user answers `USER_NOT_FOUND` instead of `INVALID_REFRESH_TOKEN`.
+    /// Whether the refresh of a deleted user's token fails with `USER_NOT_FOUND`.
+    ///
+    /// If false, it fails with `INVALID_REFRESH_TOKEN`.
     package var tellsDeletedUsers = false
-    /// Seconds after which an action code is `EXPIRED_OOB_CODE`; none: never.
+    /// The time in seconds after which an emailed code fails with `EXPIRED_OOB_CODE`.
+    ///
+    /// If nil, the code never expires.
     package var actionCodeSeconds: Int64?
-    /// Seconds after the sign-in within which sensitive changes are allowed; none: always.
+    /// The time in seconds after the sign-in during which the user may make sensitive changes.
+    ///
+    /// If nil, the user may always make them.
     package var recentSignInSeconds: Int64?
-    /// Failed password sign-ins an account may have in five minutes; none: any number.
+    /// The number of failed password sign-ins that an account may have in five minutes.
+    ///
+    /// If nil, the number is not limited.
     package var failedSignInsMax: Int?
-    /// Password reset mails an address may get in an hour; none: any number.
+    /// The number of password reset emails that an address may receive in an hour.
+    ///
+    /// If nil, the number is not limited.
     package var resetMailsMax: Int?
-    /// For all projects; the emulator's `config` endpoint changes one.
+    /// Whether email enumeration protection is on in all projects.
+    ///
+    /// The emulator's `config` endpoint changes this setting for one project.
     package var enumerationProtection = false
     package var allowDuplicateEmails = false
-    /// With enumeration protection: `update` may not set an email without verification.
+    /// Whether the operation `update` refuses to set an email address that is not verified.
+    ///
+    /// It applies only with enumeration protection.
     package var refusesEmailUpdate = false
-    /// The only API key that is taken; none: any text.
+    /// The only valid API key of callers.
+    ///
+    /// If nil, any string is a valid key.
     package var apiKey: String?
     package var passwordProvider = true
     package var anonymousProvider = true
     package var emailLinkProvider = true
-    /// Lookups show `UkVEQUNURUQ=` in place of the password's hash.
+    /// Whether a lookup returns `UkVEQUNURUQ=` (REDACTED in Base64) in place of the password hash.
     package var redactsPasswordHash = false
-    /// A field that the API does not know is refused.
+    /// Whether the API refuses request fields that it does not know.
     package var refusesUnknownFields = false
-    /// A tenant that nobody made is refused; the emulator makes it when it is first named.
+    /// Whether a call for a tenant that was never created is refused.
+    ///
+    /// The Firebase emulator creates such a tenant on first use.
     package var refusesUnknownTenants: Bool?
-    /// `max-age` of the key endpoints, in seconds.
+    /// The `max-age` in the responses of the endpoints that publish keys, in seconds.
     package var keySecondsMax: Int64 = 21_600
 
     package init() {}
 
-    /// Everything that differs from the emulator at once.
+    /// Settings in which every switch has the behavior of production.
     package static var production: FirebaseSettings {
         var settings = FirebaseSettings()
         settings.tokens = .rs256

@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// Signing up and in (fact sheet, sections 4.1, 4.2, 4.4 and 4.7).
+/// Operations with which users sign up and sign in (Firebase fact sheet, sections 4.1, 4.2, 4.4 and
+/// 4.7).
 extension FirebaseState {
     static func isEmail(_ text: String) -> Bool {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
@@ -9,7 +10,7 @@ extension FirebaseState {
 
     static func isPhone(_ text: String) -> Bool { text.hasPrefix("+") && text.count > 1 }
 
-    /// Sets a password; every token issued before is revoked by it.
+    /// Sets the password of a user, which revokes every token issued to the user before.
     mutating func setPassword(_ password: String, of user: inout FirebaseUser, at now: Instant) {
         user.password = password
         user.salt = "fakeSalt" + ids.letters(20)
@@ -34,7 +35,7 @@ extension FirebaseState {
         guard !fields.has("localId") else { throw FirebaseError("UNEXPECTED_PARAMETER", "User ID") }
         let identifies = ["idToken", "email", "password"].contains { fields.filled($0) != nil }
         guard identifies else {
-            // A blank form must not make an anonymous user.
+            // A sign-up form with an empty email address must not create an anonymous user.
             guard !fields.has("email") else { throw FirebaseError("INVALID_EMAIL") }
             guard settings.anonymousProvider else { throw FirebaseError("ADMIN_ONLY_OPERATION") }
             var user = newUser(call)
@@ -281,7 +282,9 @@ extension FirebaseState {
 
     // MARK: Phone
 
-    /// Sends nothing; the code can be read at the emulator's `verificationCodes`.
+    /// Creates a code for a phone without sending it.
+    ///
+    /// The emulator's endpoint `verificationCodes` returns the code.
     mutating func sendVerificationCode(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let phone = call.fields.filled("phoneNumber") ?? ""
         guard Self.isPhone(phone) else {
@@ -291,7 +294,8 @@ extension FirebaseState {
         return ["sessionInfo": .string(sendCode(to: phone, call))]
     }
 
-    /// Who has second factors cannot begin with a phone: one code would be both steps.
+    /// Refuses to sign in a user with second factors by phone number, since the same phone would
+    /// then be both steps.
     private func refuseFirstFactor(_ user: FirebaseUser?) throws(FirebaseError) {
         guard user?.secondFactors?.isEmpty ?? true else {
             throw FirebaseError(
@@ -301,7 +305,7 @@ extension FirebaseState {
         }
     }
 
-    /// The session of a code that is sent to a phone.
+    /// Creates a code for a phone and returns the ID of the phone session that the code belongs to.
     mutating func sendCode(to phone: String, _ call: FirebaseCall) -> String {
         let code = FirebaseProject.PhoneCode(
             phoneNumber: phone,
@@ -312,7 +316,9 @@ extension FirebaseState {
         return code.session
     }
 
-    /// The phone whose code is shown, and the session that it was sent in.
+    /// Checks a code that was sent to a phone.
+    ///
+    /// Returns the phone number and the session in which the code was sent.
     func sentCode(
         _ fields: JSONObject,
         _ call: FirebaseCall
@@ -350,7 +356,8 @@ extension FirebaseState {
         let known = project(call).user(withPhone: phone)
         if let linking, let known, known.localID != linking.user.localID {
             guard used != nil else { throw FirebaseError("PHONE_NUMBER_EXISTS") }
-            // Who holds the phone may still sign in as its owner, without another code.
+            // The phone number belongs to another account. With this proof, the holder of the phone
+            // can sign in to that account without another code.
             let proof = FirebaseProject.PhoneProof(
                 proof: ids.letters(48),
                 phoneNumber: phone,

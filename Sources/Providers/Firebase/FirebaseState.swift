@@ -1,15 +1,17 @@
 package import Conformance
 
-/// The fake Firebase Authentication: identity toolkit v1 and v3, secure token service, the keys
-/// and the emulator's own endpoints.
+/// The fake Firebase Authentication: Identity Toolkit v1 and v3, the secure token service, the
+/// published keys, and the endpoints of the Firebase emulator.
 ///
-/// Facts: Firebase fact sheet. What the emulator does is the default; see `FirebaseSettings`.
+/// The defaults are the behavior of the emulator; see `FirebaseSettings`. Source: Firebase fact
+/// sheet.
 package struct FirebaseState: Hashable, Codable, Sendable {
     static let projectNumber = "12345"
 
     package var settings: FirebaseSettings {
         didSet {
-            // A switch acts on every project at once; one alone is changed by its own config.
+            // A switch changes the setting of all projects at once. The `config` endpoint of a
+            // project changes only that project.
             for id in projects.keys {
                 if settings.enumerationProtection != oldValue.enumerationProtection {
                     projects[id]?.enumerationProtection = settings.enumerationProtection
@@ -21,10 +23,12 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         }
     }
     var projects: [String: FirebaseProject] = [:]
-    /// The newest key first; the next one is published beside it, as production does.
+    /// The published keys that sign ID tokens, newest first.
+    ///
+    /// The previous key stays published, as in production.
     private(set) var keys: [SigningKey] = []
     private(set) var cookieKeys: [SigningKey] = []
-    /// The last key that is not published any more.
+    /// The latest signing key that is no longer published; nil when none was withdrawn.
     package private(set) var withdrawnKey: SigningKey?
     var ids: IDSource
 
@@ -35,7 +39,9 @@ package struct FirebaseState: Hashable, Codable, Sendable {
 
     // MARK: Keys
 
-    /// Signs with a new key from now on; the one before stays published for tokens still in use.
+    /// Creates a new key that signs tokens from now on.
+    ///
+    /// The previous key stays published for tokens still in use.
     package mutating func rotateKeys(at now: Instant) {
         if let key = try? SigningKey(at: now) {
             if keys.count > 1 { withdrawnKey = keys.last }
@@ -44,7 +50,9 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         if let key = try? SigningKey(at: now) { cookieKeys = [key] + cookieKeys.prefix(1) }
     }
 
-    /// The ids of the published keys, the one that signs first.
+    /// The IDs of the published keys for ID tokens.
+    ///
+    /// The first key signs new tokens.
     package var keyIDs: [String] { keys.map(\.keyID) }
 
     mutating func signingKey(at now: Instant) -> SigningKey? {
@@ -86,7 +94,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             )
     }
 
-    /// How many accounts there are, in all projects.
+    /// The number of accounts in all projects and tenants.
     package var userCount: Int { projects.values.reduce(0) { $0 + $1.users.count } }
 
     // MARK: Answering
@@ -138,7 +146,8 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         {
             return response
         }
-        // The emulator keeps the production host as the first segment; both shapes are served.
+        // The emulator expects the production host as the first segment of the path. The fake
+        // accepts paths with and without this segment.
         if segments.first?.hasSuffix("googleapis.com") == true { segments.removeFirst() }
         if segments.isEmpty {
             guard request.method == "GET" || request.method == "HEAD" else { throw .notFound }
@@ -157,7 +166,8 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         let (project, tenant) = (values["project"], values["tenant"])
         let caller = try caller(of: request, operation, namesProject: project != nil)
         let fields =
-            // Only the token endpoint takes forms; curl calls everything a form unless told.
+            // Only the token endpoint accepts forms. curl sends every body as a form by default,
+            // even a JSON body.
             if operation == .token, request.isForm, request.body.first != UInt8(ascii: "{") {
                 FirebaseFields(form: request.form)
             } else {
@@ -177,7 +187,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         }
         let projectID = project ?? fields.filled("targetProjectId") ?? settings.project
         let tenantID = tenant ?? fields.filled("tenantId")
-        // A project and a tenant are kept under one name, in which the slash parts them.
+        // A project and a tenant are stored under one key, in which a slash separates the two IDs.
         let slash = UInt8(ascii: "/")
         guard !projectID.utf8.contains(slash), tenantID?.utf8.contains(slash) != true else {
             throw .notFound
@@ -199,7 +209,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         _ request: HTTPMessage.Request,
         refusesUnknown: Bool
     ) throws(FirebaseError) -> FirebaseFields {
-        // A GET or DELETE may carry a body; it means nothing.
+        // The body of a GET or DELETE request is ignored.
         guard request.method == "POST" || request.method == "PATCH" else {
             return FirebaseFields(form: request.query)
         }
@@ -212,7 +222,8 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         return try FirebaseFields(value, refusesUnknown: refusesUnknown)
     }
 
-    /// Who calls, section 2.1.
+    /// Determines whether an administrator or a user sent the request, and with which API key
+    /// (Firebase fact sheet, section 2.1).
     private func caller(
         of request: HTTPMessage.Request,
         _ operation: FirebaseOperation,
@@ -237,7 +248,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
                 name: "INVALID_ARGUMENT"
             )
         }
-        // A path that names a project is refused in its own words.
+        // An administrator's path that contains a project fails later, with another error.
         guard !operation.isAdminOnly || namesProject else {
             throw .unauthenticated
         }

@@ -1,9 +1,11 @@
 internal import Conformance
 
-/// Tenants: groups of accounts that know nothing of each other (Identity Platform's reference, v2
-/// *projects.tenants*; the emulator makes one when it is first named).
+/// Operations on tenants, which are separate groups of accounts in a project (Identity Platform's
+/// reference, v2 *projects.tenants*).
+///
+/// The Firebase emulator creates a tenant on first use.
 extension FirebaseState {
-    /// What a tenant's owner writes.
+    /// The settings of a tenant that the tenant's owner can change.
     private static let tenantMembers = [
         "displayName", "allowPasswordSignup", "enableEmailLinkSignin", "disableAuth",
         "enableAnonymousUser", "mfaConfig", "testPhoneNumbers", "hashConfig", "inheritance",
@@ -11,7 +13,7 @@ extension FirebaseState {
         "emailPrivacyConfig", "client", "autodeleteAnonymousUsers",
     ]
 
-    /// Refuses what a tenant does not allow.
+    /// Refuses an operation that the settings of the call's tenant do not allow.
     func checkTenant(
         _ operation: FirebaseOperation,
         _ call: FirebaseCall
@@ -52,7 +54,7 @@ extension FirebaseState {
             guard allows("enableEmailLinkSignin") else {
                 throw FirebaseError("OPERATION_NOT_ALLOWED")
             }
-        // A tenant has no switch for these.
+        // A tenant has no setting that forbids these operations.
         case .signInWithIdp, .signInWithCustomToken, .sendVerificationCode, .signInWithPhoneNumber,
             .update, .lookup, .delete, .createAuthUri, .batchGet, .query, .batchCreate,
             .batchDelete, .createSessionCookie, .token, .projectConfig, .recaptchaParams, .config,
@@ -63,7 +65,7 @@ extension FirebaseState {
         }
     }
 
-    // MARK: Their configuration
+    // MARK: Configuration
 
     private static let tenantMissing = FirebaseError("TENANT_NOT_FOUND")
 
@@ -176,7 +178,8 @@ extension FirebaseState {
         }
     }
 
-    /// A letter, then letters, digits and hyphens; 4 to 20 of them.
+    /// Checks the display name of a tenant: 4 to 20 letters, digits and hyphens, starting with a
+    /// letter.
     private static func check(displayName text: String) throws(FirebaseError) {
         let isValid =
             (4...20).contains(text.count) && text.first?.isLetter == true

@@ -1,17 +1,17 @@
 internal import Conformance
 
-/// Issuing and reading tokens (fact sheet, sections 4 and 6).
+/// Functions that issue and read the tokens of users (Firebase fact sheet, sections 4 and 6).
 extension FirebaseState {
     static let tokenSeconds: Int64 = 3600
     static let customTokenAudience =
         "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
-    /// Claims that neither an account nor a custom token can set.
+    /// The names of token claims that neither an account nor a custom token may set.
     static let reservedClaims: Set<String> = [
         "acr", "amr", "at_hash", "aud", "auth_time", "azp", "cnf", "c_hash", "exp", "firebase",
         "iat", "iss", "jti", "nbf", "nonce", "sub",
     ]
 
-    /// What a valid ID token says.
+    /// The contents of a valid ID token, with the user who owns the token.
     struct Session: Sendable {
         let user: FirebaseUser
         let signInProvider: String
@@ -23,9 +23,11 @@ extension FirebaseState {
 
     // MARK: Issuing
 
-    /// An ID token and a refresh token for a user who signed in; notes the time at the user.
+    /// Issues an ID token and a refresh token for a user who signed in, and records the time in the
+    /// user's account.
     ///
-    /// `authTime` is the second of the sign-in, by default the user's last login.
+    /// `authTime` is the time of the sign-in in seconds since 1970. The default is the user's last
+    /// login.
     mutating func tokens(
         for user: FirebaseUser,
         provider: String,
@@ -59,7 +61,8 @@ extension FirebaseState {
         ]
         return [
             "idToken": .string(idToken),
-            // The URL alphabet: an unencoded `+` in a form would arrive as a blank (section 6.2).
+            // Use the URL-safe alphabet: an unencoded `+` in a form would arrive as a space
+            // (Firebase fact sheet, section 6.2).
             "refreshToken": .string(Base64.url(JSONValue.object(refresh).bytes)),
             "expiresIn": .string(String(Self.tokenSeconds)),
         ]
@@ -112,7 +115,9 @@ extension FirebaseState {
 
     // MARK: Reading
 
-    /// The session of the call's `idToken`; the checks and their order are section 4's.
+    /// Checks the `idToken` of a call and returns its session.
+    ///
+    /// Section 4 of the Firebase fact sheet defines the checks and their order.
     func session(_ call: FirebaseCall) throws(FirebaseError) -> Session {
         try session(call.fields["idToken"] ?? "", call)
     }
@@ -124,7 +129,7 @@ extension FirebaseState {
         guard firebase?["tenant"]?.string == call.tenantID else {
             throw FirebaseError("TENANT_ID_MISMATCH")
         }
-        // An unsigned token may contain any number.
+        // A caller can put any number into an unsigned token.
         guard let authTime = CallDate(seconds: token.claims["auth_time"]?.int64 ?? 0) else {
             throw FirebaseError("INVALID_ID_TOKEN")
         }
@@ -172,7 +177,8 @@ extension FirebaseState {
         }
     }
 
-    /// Refuses a sensitive change long after the sign-in, where that switch is on.
+    /// Refuses a sensitive change when the user's sign-in was too long ago, if the switch
+    /// `recentSignInSeconds` is set.
     func requireRecentSignIn(_ session: Session, _ call: FirebaseCall) throws(FirebaseError) {
         guard let limit = settings.recentSignInSeconds else { return }
         guard call.now.seconds - session.authTime <= limit else {
@@ -185,7 +191,7 @@ extension FirebaseState {
     mutating func refresh(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let sent = call.fields.filled("refreshToken")
         let token = sent.flatMap { Base64.bytes($0) }.flatMap { try? JSONValue(parsing: $0) }
-        // An undecodable token is reported before the grant type is looked at.
+        // A refresh token that cannot be decoded is reported before the grant type is checked.
         if sent != nil, token?["_fakeRefreshToken"] == nil {
             throw FirebaseError("INVALID_REFRESH_TOKEN")
         }
@@ -210,7 +216,7 @@ extension FirebaseState {
             host: call.host,
             now: call.now
         )
-        // The token names the tenant, not the request.
+        // The tenant comes from the refresh token, not from the request.
         try checkTenant(.token, call)
         guard let user = projects[call.key]?.users[id] else {
             throw FirebaseError(

@@ -1,8 +1,8 @@
 package import Conformance
 
-/// A user record as Firebase keeps it (fact sheet, section 3).
+/// The record of a user in the fake Firebase (Firebase fact sheet, section 3).
 package struct FirebaseUser: Hashable, Codable, Sendable {
-    /// A federated account that is linked to the user.
+    /// A user's account at an identity provider, which is linked to the Firebase user.
     package struct Provider: Hashable, Codable, Sendable {
         package var providerID: String
         package var rawID: String
@@ -23,21 +23,24 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
     package var phoneNumber: String?
     package var isDisabled: Bool?
     package var password: String?
-    /// A hash from elsewhere: shown as it came, of no use for signing in.
+    /// An imported password hash of an unknown algorithm.
+    ///
+    /// The fake returns the hash unchanged, but the user cannot sign in with it.
     package var importedHash: String?
     package var salt: String?
     package var passwordUpdated: Instant?
-    /// Whole seconds; tokens issued before are revoked.
+    /// The time, in seconds since 1970, before which issued tokens are revoked; nil when no tokens
+    /// were revoked.
     package var validSince: Int64?
     package var created: Instant
     package var lastLogin: Instant?
     package var lastRefresh: Instant?
-    /// JSON text of the custom claims.
+    /// The custom claims of the user, as a string of JSON.
     package var customAttributes: String?
     package var hasCustomAuth = false
     package var hasEmailLink = false
     package var federated: [Provider] = []
-    /// What is asked for beside the first sign-in; none was enrolled yet.
+    /// The enrolled second factors of the user; nil when there are none.
     package var secondFactors: [SecondFactor]?
 
     package init(localID: String, created: Instant) {
@@ -45,7 +48,7 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
         self.created = created
     }
 
-    /// No email, no phone and no federated account.
+    /// Whether the user has no email address, no phone and no account at an identity provider.
     package var isAnonymous: Bool {
         email == nil && phoneNumber == nil && federated.isEmpty && !hasCustomAuth
     }
@@ -59,14 +62,18 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
         return value.object ?? JSONObject()
     }
 
-    /// `fakeHash:salt=S:password=P`, as the emulator writes it.
+    /// The user's password hash in the format of the Firebase emulator,
+    /// `fakeHash:salt=S:password=P`.
+    ///
+    /// An imported hash of an unknown algorithm is returned unchanged.
     package var passwordHash: String? {
         password.map { "fakeHash:salt=\(salt ?? ""):password=\($0)" } ?? importedHash
     }
 
     // MARK: On the wire
 
-    /// The entries that the record derives from its other fields, federated ones first.
+    /// The member `providerUserInfo` of the user: first the accounts at identity providers, and
+    /// then entries derived from the record's other fields.
     package var providerInfo: [JSONValue] {
         var entries = federated.map { provider in
             JSONObject.present([
@@ -100,7 +107,9 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
         return entries.map(JSONValue.object)
     }
 
-    /// The record in a lookup; what has no value is left out.
+    /// Returns the user in the format of a lookup response.
+    ///
+    /// A field without a value is absent.
     package func record(redactsPassword: Bool) -> JSONValue {
         func text(_ value: String?) -> JSONValue? { value.map(JSONValue.string) }
         func milliseconds(_ value: Instant?) -> JSONValue? {
@@ -144,7 +153,9 @@ package struct FirebaseUser: Hashable, Codable, Sendable {
 }
 
 extension JSONObject {
-    /// Only the members that have a value: neither null nor empty stands for "nothing" here.
+    /// Returns an object with only the members that have a value.
+    ///
+    /// The APIs of these services never write null or an empty value for an absent member.
     package static func present(_ members: [(String, JSONValue?)]) -> JSONObject {
         JSONObject(
             members: members.compactMap { name, value in

@@ -1,37 +1,48 @@
 package import Conformance
 internal import Crypto
 
-/// What an account asks for beside the first sign-in: a code that is sent to a phone, or one that an
-/// app makes from a shared secret (Identity Platform's reference; RFC 6238).
+/// A second step of a sign-in with a code.
+///
+/// The code is sent to a phone, or an app computes it from a shared secret (Identity Platform's
+/// reference; RFC 6238).
 package struct SecondFactor: Hashable, Codable, Sendable {
     package let id: String
     package var displayName: String?
     package let enrolled: Instant
-    /// Where codes are sent to; nil for an app.
+    /// The phone number to which codes are sent.
+    ///
+    /// Nil for an app that computes codes.
     package var phoneNumber: String?
-    /// The secret that an app shares, in Base32.
+    /// The secret in Base32 that is shared with an app.
+    ///
+    /// Nil for a phone.
     package var secret: String?
-    /// The step of the last code that was taken: none is taken twice (RFC 6238, section 5.2).
+    /// The time step of the last code that was accepted.
+    ///
+    /// No code is accepted twice (RFC 6238, section 5.2).
     var usedStep: Int64?
 
-    /// What a token says about the factor that was used.
+    /// The second factor with which a user signed in, as a token contains it.
     struct Proof: Hashable, Sendable {
         let id: String
-        /// `phone` or `totp`.
+        /// The kind of the second factor: `phone` or `totp`.
         let kind: String
 
         init(_ factor: SecondFactor) {
             (id, kind) = (factor.id, factor.secret == nil ? "phone" : "totp")
         }
 
-        /// Nil where a token says nothing.
+        /// Creates the value from the claims of a token; returns nil when the token contains no
+        /// second factor.
         init?(id: String?, kind: String?) {
             guard let id, let kind else { return nil }
             (self.id, self.kind) = (id, kind)
         }
     }
 
-    /// As the API shows it; hidden to who has not shown it yet.
+    /// Returns the second factor in the format of the API.
+    ///
+    /// `isHidden` masks the phone number, for a user who has not passed the second step.
     func shown(isHidden: Bool) -> JSONValue {
         var shown = JSONObject.present([
             ("mfaEnrollmentId", .string(id)), ("displayName", displayName.map(JSONValue.string)),
@@ -47,7 +58,7 @@ package struct SecondFactor: Hashable, Codable, Sendable {
         return .object(shown)
     }
 
-    /// All digits but the last four are stars.
+    /// Returns a phone number in which stars replace all digits except the last four.
     private static func hidden(_ number: String) -> String {
         var left = 4
         let text = number.reversed().map { character -> Character in
@@ -61,16 +72,17 @@ package struct SecondFactor: Hashable, Codable, Sendable {
     // MARK: Codes of an app
 
     static let digits = 6
-    /// Seconds.
+    /// The length of a time step of TOTP codes, in seconds.
     static let period: Int64 = 30
 
-    /// The code of a moment (RFC 6238 with SHA-1).
+    /// Returns the TOTP code for a time (RFC 6238 with SHA-1).
     ///
     /// - Parameters:
-    ///   - secret: In Base32.
-    ///   - time: When the code is typed.
-    ///   - steps: How many periods later it is made; less than nothing for earlier.
-    /// - Returns: Six digits.
+    ///   - secret: The shared secret in Base32.
+    ///   - time: The time at which the code is entered.
+    ///   - steps: The number of time steps by which the code is later than `time`; negative for
+    ///     earlier.
+    /// - Returns: The code, which has six digits.
     package static func code(of secret: String, at time: Instant, shifted steps: Int64 = 0)
         -> String
     {
@@ -88,7 +100,9 @@ package struct SecondFactor: Hashable, Codable, Sendable {
         return String(repeating: "0", count: digits - text.count) + text
     }
 
-    /// The step of a code near now that was not used yet; nil when it is none.
+    /// Returns the time step of a TOTP code that is near the current time and not yet used.
+    ///
+    /// Returns nil for any other code.
     static func step(
         of text: String,
         _ secret: String,
@@ -103,11 +117,12 @@ package struct SecondFactor: Hashable, Codable, Sendable {
     }
 }
 
-/// Base32 (RFC 4648, section 6), in which secrets are typed into apps.
+/// An implementation of Base32 (RFC 4648, section 6), the encoding in which users type secrets into
+/// apps.
 enum Base32 {
     static let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
-    /// Nil when a character does not belong to it.
+    /// Decodes a Base32 string; nil when a character is not in the alphabet.
     static func bytes(_ text: String) -> [UInt8]? {
         let letters = Array(alphabet.utf8)
         var bytes: [UInt8] = []

@@ -4,16 +4,19 @@ internal import Foundation
 internal import SwiftASN1
 internal import X509
 
-/// An RSA key that signs ID tokens, with its certificate (fact sheet, sections 6.1 and 7.2).
+/// An RSA key that signs ID tokens, with the key's certificate (Firebase fact sheet, sections 6.1
+/// and 7.2).
 package struct SigningKey: Hashable, Codable, Sendable {
-    /// Names the key in token headers: 40 hex digits, the digest of the public key.
+    /// The ID of the key in token headers: 40 hex digits from the digest of the public key.
     package let keyID: String
-    /// PKCS #8, base64.
+    /// The private key in PKCS #8 format, encoded in Base64.
     private let privateKey: String
     package let certificatePEM: String
     package let made: Instant
 
-    /// A new 2048-bit key; its certificate is valid from a day before `now` for ninety days.
+    /// Creates an RSA key of 2048 bits.
+    ///
+    /// Its certificate is valid for ninety days, starting one day before `now`.
     package init(at now: Instant) throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         keyID = String(
@@ -42,7 +45,8 @@ package struct SigningKey: Hashable, Codable, Sendable {
         certificatePEM = try certificate.serializeAsPEM().pemString + "\n"
     }
 
-    /// RSASSA-PKCS1-v1_5 over SHA-256 of the message; nil when a saved key is damaged.
+    /// Returns the signature of a message (RSASSA-PKCS1-v1_5 over SHA-256); nil when a saved key is
+    /// damaged.
     package func signature(of message: String) -> [UInt8]? {
         guard let key = rsaKey,
             let signature = try? key.signature(
@@ -61,7 +65,7 @@ package struct SigningKey: Hashable, Codable, Sendable {
         ) ?? false
     }
 
-    /// The public half as RFC 7517 writes it.
+    /// The public key as a JSON Web Key (RFC 7517).
     package var webKey: JSONValue {
         guard let numbers = try? rsaKey?.publicKey.getKeyPrimitives() else { return .null }
         return [

@@ -1,17 +1,22 @@
 package import Conformance
 internal import Crypto
 
-/// Writes the ID token that an app would hold, and the forgeries that a backend must refuse.
+/// A factory for the ID tokens that an app would hold, and for the forged tokens that a backend
+/// must refuse.
 ///
-/// Facts: Firebase fact sheet, sections 6 and 7.
+/// Source: Firebase fact sheet, sections 6 and 7.
 package struct TokenForge: Sendable {
     package let project: String
-    /// Nil when tokens are unsigned, as the emulator writes them.
+    /// The key that signs ID tokens.
+    ///
+    /// If nil, tokens are unsigned, as in the Firebase emulator.
     package let key: SigningKey?
     package let cookieKey: SigningKey?
-    /// A key that nobody published.
+    /// A key for forged signatures.
+    ///
+    /// It was never published.
     package let stranger: SigningKey?
-    /// A key that was published once.
+    /// A key that was published in the past and is now withdrawn.
     package let withdrawn: SigningKey?
 
     package init(
@@ -28,9 +33,10 @@ package struct TokenForge: Sendable {
         self.withdrawn = withdrawn
     }
 
-    /// The value of `Authorization: Bearer`; nil when no token is sent.
+    /// Returns the token that the caller sends in `Authorization: Bearer`; nil when the caller
+    /// sends no token.
     ///
-    /// The claims of `spec` have been filled in already.
+    /// The placeholders in the claims of `spec` have already been replaced.
     package func text(_ spec: TokenSpec, user: String, at now: Instant) -> String? {
         if let raw = spec.raw { return raw }
         guard spec.kind != .missing else { return nil }
@@ -60,7 +66,7 @@ package struct TokenForge: Sendable {
                 )
             }
         case .illegible:
-            // Whoever passes over the character has lost another one.
+            // A decoder that skips the `*` decodes a token that lacks one character.
             let text = WebToken.text(claims, key: key)
             return text.dropLast(8) + "*" + text.suffix(7)
         case .damaged:
@@ -86,7 +92,7 @@ package struct TokenForge: Sendable {
     }
 
     private func claims(_ kind: TokenSpec.Kind, user: String, at now: Instant) -> JSONObject {
-        // Issued a minute ago, so that no clock thinks it comes from the future.
+        // The token was issued a minute ago, so that no clock takes its time for the future.
         let issued = now.seconds - 60
         var claims: JSONObject = [
             "iss": .string("https://securetoken.google.com/" + project), "aud": .string(project),
@@ -121,14 +127,19 @@ package struct TokenForge: Sendable {
 }
 
 extension FirebaseState {
-    /// What signs tokens and cookies now, and what signed them once; none when tokens are unsigned.
+    /// Returns the current keys for ID tokens and for session cookies, and the latest withdrawn
+    /// key.
+    ///
+    /// The current keys are nil when tokens are unsigned.
     package mutating func signers(
         at now: Instant
     ) -> (token: SigningKey?, cookie: SigningKey?, withdrawn: SigningKey?) {
         (signingKey(at: now), cookieKey(at: now), withdrawnKey)
     }
 
-    /// Makes the user known to a project, so that lookups find it.
+    /// Adds a user to a Firebase project, so that lookups find the user.
+    ///
+    /// An existing user with the same ID stays unchanged.
     package mutating func seed(_ user: FirebaseUser, project: String, at now: Instant) {
         var made =
             projects[project]
@@ -137,7 +148,8 @@ extension FirebaseState {
         projects[project] = made
     }
 
-    /// Revokes the user's sessions as of that second, or disables the user.
+    /// Disables the user with this ID, or revokes the tokens that were issued to the user before
+    /// this second.
     package mutating func change(
         _ id: String,
         _ change: Step.AccountChange,

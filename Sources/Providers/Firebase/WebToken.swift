@@ -1,14 +1,14 @@
 package import Conformance
 
-/// A JSON web token in compact form, signed or not (RFC 7519).
+/// A JSON web token in compact form, signed or unsigned (RFC 7519).
 package struct WebToken: Hashable, Sendable {
     package let header: JSONObject
     package let claims: JSONObject
     package let signature: [UInt8]
-    /// What a signature covers.
+    /// The part of the token that the signature covers: header and claims.
     package let signedText: String
 
-    /// Reads the parts and verifies nothing; nil when this is no token.
+    /// Decodes a token without verifying its signature; returns nil when the string is not a token.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let head = Self.object(parts[0]), let body = Self.object(parts[1]),
@@ -30,7 +30,9 @@ package struct WebToken: Hashable, Sendable {
         return value.object
     }
 
-    /// Writes a token: unsigned, ending with a dot, without a key.
+    /// Encodes a token with these claims.
+    ///
+    /// Without a key, the token is unsigned and ends in a dot.
     package static func text(_ claims: JSONObject, key: SigningKey?) -> String {
         var header: JSONObject = ["alg": .string(key == nil ? "none" : "RS256")]
         if let key { header["kid"] = .string(key.keyID) }

@@ -1,19 +1,26 @@
 package import Conformance
 internal import DequeModule
 
-/// The notifications of one app, apart from its users: they are many, and each is written in place.
+/// The notifications (messages) of one OneSignal app.
+///
+/// They are stored apart from the app's users, because there are many of them and each one is
+/// updated in place.
 package struct NotificationLog: Hashable, Codable, Sendable {
     package struct Notification: Hashable, Codable, Sendable {
         package let id: String
-        /// What was sent; `dropped` names the reason when it is no longer kept.
+        /// The request that created the notification.
+        ///
+        /// When it is removed to save memory, only the member `droppedMember` with the reason is
+        /// left.
         package fileprivate(set) var body: JSONObject
         package let queued: Instant
-        /// When it is sent; nil for a date that this fake cannot read.
+        /// The time at which the notification is sent; nil for a date that this fake cannot parse.
         package let sendAfter: Instant?
         package var isCanceled = false
         package let successful: Int64
         package let failed: Int64
-        /// Reached devices by the platform's name in `platform_delivery_stats`.
+        /// The number of devices that the notification reaches, by the name of the platform in
+        /// `platform_delivery_stats`.
         package let platforms: [String: Int64]
 
         package init(
@@ -37,34 +44,46 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         package func isSent(at now: Instant) -> Bool { !isCanceled && now >= (sendAfter ?? queued) }
     }
 
-    /// The first answer to a keyed request, replayed within the window (section 5).
+    /// The first response to a request with an idempotency key.
+    ///
+    /// A repeated request gets the same response within a time window (OneSignal fact sheet,
+    /// section 5).
     package struct Stored: Hashable, Codable, Sendable {
         package let body: JSONValue
         package let at: Instant
     }
 
-    /// How many notifications, and how many results of keyed requests, are kept; the oldest go.
+    /// The largest number of stored notifications, and of stored responses to requests with an
+    /// idempotency key.
+    ///
+    /// The oldest ones are removed.
     package static let countMax = 20_000
-    /// How much memory the bodies of notifications take, and how much the results, in bytes as
-    /// `storedByteCount` counts them; the oldest bodies go, but never the last one.
+    /// The memory limit for the bodies of notifications, in bytes as counted by `storedByteCount`.
+    ///
+    /// The same limit applies separately to the stored responses.
+    ///
+    /// The oldest bodies are removed first, but never the latest one.
     package static let bytesMax = 32 << 20
-    /// The member of a body that says why the body is no longer kept.
+    /// The name of the member that replaces a removed body.
+    ///
+    /// Its value is the reason for the removal.
     package static let droppedMember = "assay_dropped"
 
     package private(set) var notifications: SharedTable<String, Notification> = [:]
     private var results: SharedTable<String, Stored> = [:]
-    /// Ids of notifications, oldest first.
+    /// The IDs of the stored notifications, oldest first.
     private var ids: Deque<String> = []
-    /// Keys of results, oldest first.
+    /// The idempotency keys of the stored responses, oldest first.
     private var keys: Deque<String> = []
     private var sizes = Sizes()
 
     private struct Sizes: Hashable, Sendable {
-        /// In bytes.
+        /// The total size of the notifications' bodies, in bytes.
         var bodies = 0
-        /// In bytes.
+        /// The total size of the stored responses, in bytes.
         var results = 0
-        /// How many of the oldest notifications have no body any more.
+        /// The number of the oldest notifications, counted from the start of the list, whose bodies
+        /// were removed.
         var droppedCount = 0
     }
 
@@ -74,7 +93,7 @@ package struct NotificationLog: Hashable, Codable, Sendable {
 
     package init() {}
 
-    /// How much memory the bodies of notifications and the results take, in bytes.
+    /// The memory that the bodies of notifications and the stored responses take, in bytes.
     package var byteCount: Int { sizes.bodies + sizes.results }
 
     package init(from decoder: any Decoder) throws {
@@ -100,7 +119,9 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         return sizes
     }
 
-    /// How many were queued at that time or since: the clock never goes back.
+    /// Returns the number of notifications that were queued at or after this time.
+    ///
+    /// The list is in the order of time, because the clock never goes back.
     package func count(since time: Instant) -> Int {
         var (low, high) = (0, ids.count)
         while low < high {
@@ -114,7 +135,8 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         return ids.count - low
     }
 
-    /// A page of them, newest first.
+    /// Returns at most `limit` notifications, newest first, after skipping the newest `offset`
+    /// ones.
     package func newest(_ limit: Int, from offset: Int) -> [Notification] {
         ids.reversed().dropFirst(offset).prefix(limit).compactMap { notifications[$0] }
     }
@@ -138,14 +160,14 @@ package struct NotificationLog: Hashable, Codable, Sendable {
             guard var old = notifications[id] else { continue }
             sizes.bodies -= JSONValue.object(old.body).storedByteCount
             old.body = [
-                Self.droppedMember: "dropped to keep the bodies of notifications within their bound"
+                Self.droppedMember: "removed to keep stored notifications within their memory limit"
             ]
             sizes.bodies += JSONValue.object(old.body).storedByteCount
             notifications[id] = old
         }
     }
 
-    /// Writes a notification whose body did not change.
+    /// Replaces a stored notification with a changed one whose body is the same.
     package mutating func update(_ notification: Notification) {
         notifications[notification.id] = notification
     }

@@ -1,9 +1,11 @@
 internal import Conformance
 
-/// Live activities, events and what devices report of themselves (API description; the routes of
-/// devices are seen in the published SDKs and *inferred*).
+/// Operations on live activities and custom events, and reports from devices (OneSignal's API
+/// description).
+///
+/// The paths for devices come from the published SDKs and are *inferred*.
 extension OneSignalState {
-    /// How long an event's payload may be, in bytes (*inferred*).
+    /// The largest size of the payload of a custom event, in bytes (*inferred*).
     private static let payloadMax = 2024
 
     mutating func activityAnswer(
@@ -38,7 +40,9 @@ extension OneSignalState {
 
     // MARK: Live activities
 
-    /// Apart from those of messages, which are another operation.
+    /// A prefix for the idempotency keys of live activities.
+    ///
+    /// It keeps them separate from the idempotency keys of messages.
     private static let activityKeys = "activity|"
 
     private func object(_ name: String, _ call: Call) throws(OneSignalError) {
@@ -169,7 +173,9 @@ extension OneSignalState {
 
     // MARK: Devices
 
-    /// The token of a message's own link; here the id of the email's subscription, or the address.
+    /// Unsubscribes an email address by the token in the unsubscribe link of a message.
+    ///
+    /// In this fake, the token is the ID of the email subscription or the email address itself.
     private mutating func unsubscribe(
         _ call: Call,
         _ effects: inout [Effect]
@@ -185,7 +191,7 @@ extension OneSignalState {
             throw OneSignalError(400, "token is not valid", confidence: .inferred)
         }
         device.isEnabled = false
-        // Unsubscribed (section 7).
+        // The notification type -2 means unsubscribed (OneSignal fact sheet, section 7).
         device.notificationTypes = -2
         apps[appID]?.save(device)
         if let owner = apps[appID]?.users[device.ownerID] {

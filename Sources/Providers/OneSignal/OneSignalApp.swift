@@ -1,20 +1,22 @@
 package import Conformance
 
-/// The people and devices that one OneSignal app knows.
+/// The users and devices of one OneSignal app.
 package struct OneSignalApp: Hashable, Sendable {
-    /// A person with aliases, properties and devices (fact sheet, section 7).
+    /// A OneSignal user with aliases, properties and subscribed devices (OneSignal fact sheet,
+    /// section 7).
     package struct User: Hashable, Codable, Sendable {
         package let id: String
-        /// All aliases but `onesignal_id`, by label.
+        /// The IDs of the user by alias label, without `onesignal_id`.
         package var aliases: [String: String] = [:]
-        /// In the order they were first written.
+        /// The tags of the user, in the order in which they were first set.
         package var tags = JSONObject()
-        /// The other properties, as they were written.
+        /// The properties of the user other than tags, in the format in which they were set.
         package var properties = JSONObject()
         package var subscriptionIDs: [String] = []
         package var firstActive: Int64
         package var lastActive: Int64
-        /// Properties that are written and not yet read back, with the moment they are.
+        /// Changes of tags and properties that the API does not show yet, each with the time at
+        /// which it becomes readable.
         package var pending: [Pending] = []
 
         package struct Pending: Hashable, Codable, Sendable {
@@ -24,7 +26,7 @@ package struct OneSignalApp: Hashable, Sendable {
         }
     }
 
-    /// A device, an email address or a phone number.
+    /// A subscription of a user: a device, an email address or a phone number.
     package struct Subscription: Hashable, Codable, Sendable {
         package let id: String
         package var type: String
@@ -32,15 +34,16 @@ package struct OneSignalApp: Hashable, Sendable {
         package var isEnabled: Bool
         package var notificationTypes: Int64
         package var ownerID: String
-        /// What else was said about it.
+        /// The members of the subscription that have no property here, such as the device model.
         package var details = JSONObject()
         package var created: Int64
         package var deviceType: Int64?
 
-        /// Enabled and not opted out (fact sheet, section 7).
+        /// Whether the subscription is enabled and its user has not opted out (OneSignal fact
+        /// sheet, section 7).
         package var isReachable: Bool { isEnabled && notificationTypes > 0 }
 
-        /// As `platform_delivery_stats` names it.
+        /// The name of the subscription's platform in `platform_delivery_stats`.
         package var platform: String {
             switch type {
             case "iOSPush": "ios"
@@ -70,16 +73,20 @@ package struct OneSignalApp: Hashable, Sendable {
     package static let subscriptionsMax = 20
     package let appID: String
     package private(set) var users: SharedTable<String, User> = [:]
-    /// Keys are `label|id`; one pair belongs to one user.
+    /// User IDs by alias, as `label|id`.
+    ///
+    /// An alias belongs to only one user.
     private var userByAlias: SharedTable<String, String> = [:]
     package private(set) var subscriptions: SharedTable<String, Subscription> = [:]
-    /// Keys are `type|token`.
+    /// Subscription IDs by the subscription's type and token, as `type|token`.
     private var subscriptionByToken: SharedTable<String, String> = [:]
-    /// Devices by the second in which they were made.
+    /// The IDs of all subscriptions, by the second in which they were created.
     private var players = SharedIndex<Int64, String>()
-    /// How many devices are reachable, by platform.
+    /// The number of subscriptions that messages can reach, by platform.
     package private(set) var reachable: [String: Int64] = [:]
-    /// Who has which tags, so that an audience is found without asking everybody.
+    /// The IDs of users by tag.
+    ///
+    /// This index finds the users of an audience without a search through all users.
     private var tagged = SharedIndex<Tag, String>()
 
     private struct Tag: Hashable, Comparable {
@@ -119,7 +126,7 @@ package struct OneSignalApp: Hashable, Sendable {
         retag(user.id, old?.tags, user.tags)
     }
 
-    /// The user goes with its aliases and subscriptions.
+    /// Removes a user with all aliases and subscriptions of that user.
     package mutating func remove(user id: String) {
         guard let user = users.removeValue(forKey: id) else { return }
         for (label, alias) in user.aliases { userByAlias[label + "|" + alias] = nil }
@@ -134,12 +141,12 @@ package struct OneSignalApp: Hashable, Sendable {
         for tag in won.subtracting(lost) { tagged.insert(id, under: tag) }
     }
 
-    /// The users who have a tag.
+    /// Returns the users who have a certain tag.
     ///
     /// - Parameters:
     ///   - key: The tag's name.
-    ///   - value: Its value; nil for any.
-    /// - Returns: The users, by value and id.
+    ///   - value: The tag's value; nil: any value.
+    /// - Returns: The users, sorted by the value of the tag and then by ID.
     package func users(tagged key: String, _ value: String?) -> [User] {
         tagged.ids {
             ($0.key, $0.value) < (key, value ?? "")
@@ -154,7 +161,7 @@ package struct OneSignalApp: Hashable, Sendable {
         subscriptionByToken[type + "|" + token].flatMap { subscriptions[$0] }
     }
 
-    /// Saves it and makes it the owner's, and nobody else's.
+    /// Saves a subscription and makes its owner the only user who has it.
     package mutating func save(_ subscription: Subscription) {
         if let old = subscriptions[subscription.id] {
             count(old, -1)
@@ -187,7 +194,8 @@ package struct OneSignalApp: Hashable, Sendable {
         if subscriptionByToken[key] == id { subscriptionByToken[key] = nil }
     }
 
-    /// Counts a device in or out.
+    /// Adds a device to the index and to the counts of reachable devices, or removes it if `sign`
+    /// is negative.
     private mutating func count(_ device: Subscription, _ sign: Int64) {
         if sign > 0 {
             players.insert(device.id, under: device.created)
@@ -199,7 +207,8 @@ package struct OneSignalApp: Hashable, Sendable {
         reachable[device.platform] = count == 0 ? nil : count
     }
 
-    /// A page of all devices, in the order in which they were made.
+    /// Returns at most `limit` subscriptions of all users in the order of their creation, after
+    /// skipping `offset` ones.
     package func subscriptions(_ limit: Int, from offset: Int) -> [Subscription] {
         players.ids(limit, from: offset).compactMap { subscriptions[$0] }
     }
@@ -208,9 +217,10 @@ package struct OneSignalApp: Hashable, Sendable {
         user.subscriptionIDs.compactMap { subscriptions[$0] }
     }
 
-    // MARK: Properties that take their time
+    // MARK: Delayed properties
 
-    /// Lets what was written and is due by now be read.
+    /// Applies the pending changes of a user's tags and properties whose time has come, so that the
+    /// API shows them.
     package mutating func settleProperties(of id: String, at now: Instant) {
         guard var user = users[id], !user.pending.isEmpty else { return }
         for change in user.pending where change.due <= now { user.apply(change) }
@@ -219,7 +229,7 @@ package struct OneSignalApp: Hashable, Sendable {
     }
 }
 
-/// What can be found again from users and devices is not written.
+/// Saves everything except the indexes that can be rebuilt from the users and devices.
 extension OneSignalApp: Codable {
     private enum CodingKeys: String, CodingKey {
         case appID, users, userByAlias, subscriptions, subscriptionByToken
@@ -260,7 +270,9 @@ extension OneSignalApp.User {
         for member in change.properties.members { properties[member.key] = member.value }
     }
 
-    /// `properties` as the API shows it; what is unset is absent.
+    /// The member `properties` of the user in the API's format.
+    ///
+    /// A property without a value is absent.
     var shownProperties: JSONObject {
         var shown = JSONObject()
         if !tags.members.isEmpty { shown["tags"] = .object(tags) }
@@ -282,7 +294,9 @@ extension OneSignalApp.User {
 }
 
 extension OneSignalApp.Subscription {
-    /// As the API shows it: an empty text, never null (section 12).
+    /// Returns the subscription in the API's format.
+    ///
+    /// A missing value is an empty string, never null (OneSignal fact sheet, section 12).
     func shown(in appID: String) -> JSONObject {
         var shown: JSONObject = [
             "id": .string(id), "app_id": .string(appID), "type": .string(type),

@@ -1,10 +1,13 @@
 internal import Conformance
 
-/// Whom a message is for, and whom it reaches (OneSignal fact sheet, sections 3 and 4).
+/// Functions that find the intended recipients of a message and the devices that it reaches
+/// (OneSignal fact sheet, sections 3 and 4).
 extension OneSignalState {
-    /// Whom a message is for.
+    /// The intended recipients of a message, as the request names them.
     struct Target {
-        /// Named recipients that are not reported back, by the name of the report they would be in.
+        /// The recipients that the request names by ID.
+        ///
+        /// `report` is the member of the response's `errors` that lists the unreachable ones.
         var named: [(report: String, label: String, ids: [String])] = []
         var segments: [String] = []
         var filters: [JSONValue] = []
@@ -49,14 +52,23 @@ extension OneSignalState {
     struct Reach {
         var count: Int64 = 0
         var failed: Int64 = 0
-        /// `errors` of the answer: report → ids, or label → ids for aliases.
+        /// The member `errors` of the response.
+        ///
+        /// It lists the recipients that are not reached: by the name of the report, and for aliases
+        /// also by label.
         var invalid = JSONObject()
-        /// How many on each platform, as `platform_delivery_stats` names them.
+        /// The number of devices that the message reaches, by the name of the platform in
+        /// `platform_delivery_stats`.
         var platforms: [String: Int64] = [:]
-        /// All aliases unknown still got an id, twice, when observed (section 4).
+        /// Whether the message gets an ID although an alias is unknown.
+        ///
+        /// The real service did so twice when all aliases were unknown (observed; OneSignal fact
+        /// sheet, section 4).
         var hasIDForUnknown = false
 
-        /// Adds devices by their platform; with a minimum, somebody on a phone when there is none.
+        /// Counts the devices with these platform names.
+        ///
+        /// If there are fewer than the minimum, counts one iOS device instead.
         mutating func add(_ names: [String], atLeast minimum: Int64) {
             var counts: [String: Int64] = [:]
             for name in names { counts[name, default: 0] += 1 }
@@ -87,7 +99,8 @@ extension OneSignalState {
             for id in ids {
                 let devices = devices(label, id, channel, app)
                 let reachable = devices.filter(\.isReachable)
-                // A user whom the app knows and who opted out is not reached in either mode.
+                // A known user who opted out is never reached, whatever the setting `recipients`
+                // is.
                 if !reachable.isEmpty {
                     reach.add(reachable.map(\.platform), atLeast: 1)
                 } else if settings.recipients == .any, devices.isEmpty {
@@ -110,7 +123,7 @@ extension OneSignalState {
         return reach
     }
 
-    /// Who is in a segment and in none that is excluded.
+    /// Adds the devices of the users who are in one of the segments and in no excluded segment.
     private func add(
         _ segments: [String],
         without excluded: Set<String>,
@@ -120,7 +133,7 @@ extension OneSignalState {
         let included = segments.filter { !excluded.contains($0) }
             .compactMap { filters(ofSegment: $0, app.appID) }
         let left = excluded.compactMap { filters(ofSegment: $0, app.appID) }
-        // Without filters it is everybody.
+        // A segment without filters contains all users of the app.
         guard !included.isEmpty, !left.contains(where: \.isEmpty) else { return }
         let (named, without) = (included.filter { !$0.isEmpty }, left)
         let isEverybody = named.count < included.count
@@ -140,16 +153,18 @@ extension OneSignalState {
 
     private static let or: JSONValue = ["operator": "OR"]
 
-    /// What a segment asks for, nothing where it is everybody; nil where there is none of that name,
-    /// which reaches nobody.
+    /// Returns the filters of a segment.
     ///
-    /// An app whose segments nobody made over the API has, for all we know, any.
+    /// An empty list means all users; nil means that the segment is unknown and contains no user.
+    ///
+    /// While no segments of an app were created over the API, every name is taken for a segment of
+    /// all users.
     func filters(ofSegment name: String, _ appID: String) -> [JSONValue]? {
         guard let record = console?.records[appID], record.makesSegments == true else { return [] }
         return record.segments.first { $0.name == name }?.filters
     }
 
-    /// Where somebody whom the app does not know is reached.
+    /// Returns the platform on which the fake counts a recipient that it does not know.
     private static func platform(_ label: String, _ channel: String?) -> String {
         switch (label, channel) {
         case ("Email", _), (_, "email"): "email"
@@ -175,9 +190,12 @@ extension OneSignalState {
         }
     }
 
-    /// The users in the audience: entries in a row must all hold, `OR` starts a new row.
+    /// Returns the users in the audience of these filters.
     ///
-    /// A row that asks for a tag is looked up by it; one that only excludes goes through everybody.
+    /// `OR` starts a new row, and a user matches a row when all its filters hold.
+    ///
+    /// A row with a condition that requires a tag uses the tag index. A row that only excludes
+    /// users goes through all users.
     static func audience(_ filters: [JSONValue], _ app: OneSignalApp) -> [OneSignalApp.User] {
         var found: [OneSignalApp.User] = []
         var seen: Set<String> = []
@@ -194,7 +212,8 @@ extension OneSignalState {
     }
 }
 
-/// What a filter asks of a user's tags (section 3).
+/// A filter on a tag of users: the tag's name, a relation and a value (OneSignal fact sheet,
+/// section 3).
 private struct TagFilter {
     private enum Relation: String {
         case equals = "="
@@ -208,11 +227,16 @@ private struct TagFilter {
     }
 
     private let key: String
-    /// Nil for a relation that nobody knows, which holds for nobody.
+    /// The relation between the tag and the wanted value.
+    ///
+    /// Nil for an unknown relation, which holds for no user.
     private let relation: Relation?
     private let wanted: String
 
-    /// Nil for an operator and for fields that this fake does not hold of users, which hold for all.
+    /// Creates a tag filter.
+    ///
+    /// Returns nil for an operator, and for a field that this fake does not store; such a condition
+    /// holds for all users.
     init?(_ filter: JSONValue) {
         guard filter["operator"] == nil, filter["field"] == "tag" else { return nil }
         key = filter["key"]?.string ?? ""
@@ -220,12 +244,14 @@ private struct TagFilter {
         wanted = filter["value"]?.scalarText ?? ""
     }
 
-    /// Among whom all are for whom it holds; nil when that may be anybody.
+    /// Returns a set of users that contains all matching ones, taken from the tag index.
+    ///
+    /// Returns nil when any user may match.
     func candidates(_ app: OneSignalApp) -> [OneSignalApp.User]? {
         switch relation {
         case .equals: app.users(tagged: key, wanted)
         case .exists, .more, .moreElapsed, .less, .lessElapsed: app.users(tagged: key, nil)
-        // Whoever lacks the tag may be meant.
+        // These relations also match users without the tag.
         case .differs, .isMissing: nil
         case nil: []
         }

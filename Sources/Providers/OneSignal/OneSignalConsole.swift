@@ -1,9 +1,11 @@
 internal import Conformance
 
-/// What an organization keeps about its apps beside their users: names, keys, segments, templates
-/// and outcomes (API description).
+/// The data of a OneSignal organization about its apps, without their users: names, keys, segments,
+/// templates and outcomes (OneSignal's API description).
 package struct OneSignalConsole: Hashable, Codable, Sendable {
-    /// A key of an app, known by its digest alone.
+    /// An API key of an app.
+    ///
+    /// Only the digest of the key is stored.
     struct Token: Hashable, Codable, Sendable {
         let id: String
         var digest: String
@@ -22,7 +24,7 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
         var filters: [JSONValue]
         let created: Instant
         var updated: Instant
-        /// The ones that every app begins with.
+        /// Whether this is one of the segments that every app has from the start.
         let isDefault: Bool
     }
 
@@ -42,18 +44,23 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
         var name: String
         let created: Instant
         var updated: Instant
-        /// Whether it was made over the API, and so has no key but its own.
+        /// Whether the app was created over the API.
+        ///
+        /// Such an app accepts only its own keys.
         let isMade: Bool
-        /// What else was said about it, as it was said.
+        /// The settings of the app that have no property here, in the format in which they were
+        /// set.
         var details = JSONObject()
         var tokens: [Token] = []
         var segments: [Segment] = []
-        /// Whether somebody made segments here, so that a name among none of them is nobody's.
+        /// Whether segments were created in this app over the API.
+        ///
+        /// If so, any other segment name is unknown.
         var makesSegments: Bool?
-        /// What exports of people were asked for, by their files' names; the last ones.
+        /// The latest exports of users that were requested, with the names of their files.
         var exports: [Export]?
         var templates: [Template] = []
-        /// Count and sum, by the outcome's id.
+        /// The count and the sum of each outcome that the app measured, by the outcome's ID.
         var outcomes: [String: Outcome] = [:]
     }
 
@@ -67,10 +74,11 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
         var sum = 0.0
     }
 
-    /// By the app's id.
+    /// The records of the organization's apps, by app ID.
     var records: [String: Record] = [:]
 
-    /// The app to which a key belongs; nil: it is none of those made here.
+    /// Returns the ID of the app to which an API key belongs; nil when the key was not created over
+    /// the API.
     func owner(of key: String) -> String? {
         guard !records.isEmpty else { return nil }
         let digest = Token.digest(key)
@@ -78,12 +86,12 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
     }
 }
 
-/// Apps and their keys (API description; *Apps* and *API keys*).
+/// Operations on apps and their API keys (OneSignal's API description, *Apps* and *API keys*).
 extension OneSignalState {
-    /// When an app was made that nobody made here.
+    /// The creation time of every app that was not created over the API: 2020-01-01.
     private static let made = Instant(milliseconds: 1_577_836_800_000)
 
-    /// What is kept about an app, or what an app has to which nothing was written yet.
+    /// Returns the record of an app; a default record when the app has none yet.
     func record(of appID: String) -> OneSignalConsole.Record {
         if let known = console?.records[appID] { return known }
         var record = OneSignalConsole.Record(
@@ -128,7 +136,7 @@ extension OneSignalState {
             try describe(&record, call)
             keep(record, of: id)
             var body = shown(record, id)
-            // Told once, as every key is.
+            // The API key is returned only in this response, like every new key.
             body["basic_auth_key"] = .string(key)
             return json(200, body)
         case .viewApp:
@@ -145,7 +153,7 @@ extension OneSignalState {
         }
     }
 
-    /// The members of an app that its owner writes, and everybody with the right reads.
+    /// The members of an app that its owner can set and that every caller with permission can read.
     private static let appMembers = [
         "gcm_key", "chrome_web_origin", "chrome_key", "chrome_web_default_notification_icon",
         "chrome_web_sub_domain", "apns_env", "apns_certificates", "apns_key_id", "apns_team_id",
@@ -196,7 +204,7 @@ extension OneSignalState {
         return shown
     }
 
-    /// A member of the body that has to be there.
+    /// Returns a string member of the request body; throws when the member is missing or empty.
     func text(_ name: String, _ call: Call) throws(OneSignalError) -> String {
         guard let text = call.body[name]?.string, !text.isEmpty else {
             throw OneSignalError(400, "\(name) is required", confidence: .inferred)
@@ -210,7 +218,7 @@ extension OneSignalState {
         _ name: String,
         _ call: Call
     ) -> (OneSignalConsole.Token, key: String) {
-        // As rich keys look (section 1).
+        // The key has the format of rich API keys (OneSignal fact sheet, section 1).
         let key = "os_v2_app_" + ids.draw(52, from: "abcdefghijklmnopqrstuvwxyz234567")
         let token = OneSignalConsole.Token(
             id: ids.uuid(),

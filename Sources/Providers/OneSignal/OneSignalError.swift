@@ -1,6 +1,7 @@
 package import Conformance
 
-/// The error bodies of OneSignal, in their four shapes (fact sheet, section 2).
+/// An error response of OneSignal, in one of the service's four formats (OneSignal fact sheet,
+/// section 2).
 package struct OneSignalError: Error, Hashable, Sendable {
     package let response: HTTPMessage.Response
     package let confidence: Reply.Confidence
@@ -22,7 +23,7 @@ package struct OneSignalError: Error, Hashable, Sendable {
         )
     }
 
-    /// The user model's shape: a list of objects.
+    /// Creates an error in the format of the user model API: `errors` is a list of objects.
     package init(
         _ status: Int,
         code: String? = nil,
@@ -40,14 +41,18 @@ package struct OneSignalError: Error, Hashable, Sendable {
         )
     }
 
-    /// Two blanks after the full stop, as published.
+    /// The error for a wrong API key.
+    ///
+    /// Its text contains two spaces after the full stop, as published.
     package static let accessDenied = OneSignalError(
         403,
         "Access denied.  Please include an 'Authorization: ...' header with a valid API key "
             + "(https://documentation.onesignal.com/docs/en/keys-and-ids#api-keys)."
     )
 
-    /// The one that custom events have, in the words of the others.
+    /// The error for custom events that are sent without an API key.
+    ///
+    /// Its text is the one of the other errors for missing permission.
     package static let keyMissing = OneSignalError(
         401,
         "Access denied.  Please include an 'Authorization: ...' header with a valid API key "
@@ -55,7 +60,7 @@ package struct OneSignalError: Error, Hashable, Sendable {
         confidence: .inferred
     )
 
-    /// What the old legacy host said.
+    /// The error for a wrong API key at the legacy host of OneSignal.
     package static let legacyAccess = OneSignalError(
         HTTPMessage.Response(
             400,
@@ -117,7 +122,7 @@ package struct OneSignalError: Error, Hashable, Sendable {
         fields: [HTTPMessage.Field("Retry-After", "1")]
     )
 
-    /// A failure by plan, in the service's own shape.
+    /// Returns the error for a planned failure with this HTTP status, in OneSignal's own format.
     package static func planned(_ status: Int) -> OneSignalError {
         switch status {
         case 403: accessDenied

@@ -1,6 +1,6 @@
 internal import Conformance
 
-/// What is read about messages and people afterwards: history, exports and outcomes (API
+/// Operations that report about messages and users: history, exports and outcomes (OneSignal's API
 /// description).
 extension OneSignalState {
     mutating func exportAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
@@ -37,7 +37,8 @@ extension OneSignalState {
             guard fields.count <= Self.extraMax else {
                 throw OneSignalError(400, "Too many extra_fields", confidence: .inferred)
             }
-            // Made when it is fetched; nobody can guess its name.
+            // The file is created when it is fetched. Its name contains a random UUID, which cannot
+            // be guessed.
             let export = OneSignalConsole.Export(name: "users_" + ids.uuid(), asked: call.body)
             var record = record(of: appID)
             record.exports = (record.exports ?? []).suffix(Self.exportsMax - 1) + [export]
@@ -52,7 +53,9 @@ extension OneSignalState {
         }
     }
 
-    /// How many columns of its own an export has at most (*inferred*), and how many are kept.
+    /// The largest number of extra columns in an export (*inferred*).
+    ///
+    /// The fake keeps the same number of exports.
     private static let extraMax = 50
     private static let exportsMax = 20
 
@@ -67,7 +70,7 @@ extension OneSignalState {
         return found
     }
 
-    /// By which channel a message goes (section 3).
+    /// Returns the channel of a message: push, email or sms (OneSignal fact sheet, section 3).
     static func channel(of body: JSONObject) -> String {
         if let channel = body["target_channel"]?.string { return channel }
         if let channel = body["channel_for_external_user_ids"]?.string { return channel }
@@ -78,12 +81,14 @@ extension OneSignalState {
         return has("sms_from", "include_phone_numbers") ? "sms" : "push"
     }
 
-    /// The effect that a message is, by its channel: a mail is no push.
+    /// Returns the kind of effect that a message has.
+    ///
+    /// The kind depends on the channel, since an email is not a push notification.
     static func kind(of body: JSONObject) -> String {
         switch channel(of: body) {
         case "email": "onesignal.email"
         case "sms": "onesignal.sms"
-        // Whatever else is written there goes to phones.
+        // A message on any other channel goes to phones.
         default: "onesignal.notification"
         }
     }
@@ -154,7 +159,7 @@ extension OneSignalState {
         confidence: .inferred
     )
 
-    /// RFC 4180.
+    /// Encodes the text of a cell of a CSV file (RFC 4180).
     private static func cell(_ text: String) -> String {
         let isPlain = !text.contains { ",\"\n\r".contains($0) }
         return isPlain ? text : "\"" + text.replacing("\"", with: "\"\"") + "\""
@@ -166,7 +171,7 @@ extension OneSignalState {
         "created_at", "invalid_identifier", "badge_count",
     ]
 
-    /// A line for each device.
+    /// Returns the rows of an export of users: a header and one row for each device.
     private func people(_ body: JSONObject, _ appID: String) -> [[String]] {
         let app = apps[appID] ?? OneSignalApp(appID: appID)
         let extra = (body["extra_fields"]?.array ?? []).compactMap(\.string)
@@ -197,7 +202,8 @@ extension OneSignalState {
         return lines.map { $0.map { $0 == "null" ? "" : $0 } }
     }
 
-    /// Who was sent a message: those whom it names and who are reached.
+    /// Returns the rows of an export about a message: a header and one row for each recipient that
+    /// the message names by ID.
     private func events(
         of sent: NotificationLog.Notification,
         _ appID: String
@@ -209,7 +215,9 @@ extension OneSignalState {
 
     // MARK: Outcomes
 
-    /// `GET /apps/{app_id}/outcomes`: what apps measured, by `name.count` and `name.sum`.
+    /// Returns the outcomes that an app measured, for `GET /apps/{app_id}/outcomes`.
+    ///
+    /// The query names them as `name.count` or `name.sum`.
     private mutating func outcomes(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.named("app_id"))
         let query = call.request.query
@@ -243,7 +251,7 @@ extension OneSignalState {
         return json(200, ["outcomes": .array(shown)])
     }
 
-    /// What an app's library reports (*inferred*: seen in the published SDKs).
+    /// Records an outcome that the SDK in an app reports (*inferred* from the published SDKs).
     private mutating func measure(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.body["app_id"]?.string)
         let id = try text("id", call)
@@ -251,7 +259,7 @@ extension OneSignalState {
         record.outcomes[id, default: OneSignalConsole.Outcome()].count += 1
         let weight = call.body["weight"]?.scalarText.flatMap { Double($0) } ?? 0
         let sum = (record.outcomes[id]?.sum ?? 0) + (weight.isFinite ? weight : 0)
-        // What is no number could not be saved.
+        // A sum that is not finite could not be saved.
         if sum.isFinite { record.outcomes[id]?.sum = sum }
         keep(record, of: appID)
         return json(200, ["success": true])

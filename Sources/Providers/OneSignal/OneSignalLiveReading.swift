@@ -29,7 +29,8 @@ extension OneSignalState {
                 "tags", "identity", "contents", "headings", "subtitle", "data",
                 "include_aliases", "platform_delivery_stats", "custom_data",
             ],
-            // Fact sheet, section 7.
+            // OneSignal documents that these members are absent without a value (OneSignal fact
+            // sheet, section 7).
             absentWhenUnset: [
                 "tags", "language", "timezone_id", "country", "ip", "lat", "long", "amount_spent",
                 "purchases",

@@ -1,6 +1,6 @@
 internal import Conformance
 
-/// Creating, viewing and cancelling notifications (OneSignal fact sheet, sections 3 to 6).
+/// Operations that create, show and cancel notifications (OneSignal fact sheet, sections 3 to 6).
 extension OneSignalState {
     // MARK: Create
 
@@ -16,7 +16,8 @@ extension OneSignalState {
         let due = try Self.due(body, call.now)
         let reached = reached(target, body, app)
         if call.planned == .noSubscribers || (reached.count == 0 && !reached.hasIDForUnknown) {
-            // Only results with an id take the key (section 5).
+            // A response without an ID does not use up the idempotency key (OneSignal fact sheet,
+            // section 5).
             return (nobody, .documented)
         }
         let id = ids.uuid()
@@ -35,7 +36,8 @@ extension OneSignalState {
             )
         )
         notifications[app.appID] = log
-        // Whoever a segment names by a value is told of like the value of a filter.
+        // The filter values of a named segment count as recipients, like the filter values of the
+        // request.
         let asked = target.segments.compactMap { filters(ofSegment: $0, app.appID) }
         let named = asked.flatMap(Target.values(of:))
         let everyone = asked.contains(where: \.isEmpty) ? [Audience.everyone] : []
@@ -50,9 +52,9 @@ extension OneSignalState {
         return (HTTPMessage.Response(200, json: .object(answer)), .documented)
     }
 
-    /// A message with what its template says, where it does not say so itself.
+    /// Returns the body of a message, in which its template supplies the missing members.
     ///
-    /// An app whose templates nobody made over the API has, for all we know, any.
+    /// While no templates of an app were created over the API, any template ID is accepted.
     private func filled(
         _ body: JSONObject,
         _ appID: String
@@ -70,7 +72,8 @@ extension OneSignalState {
         return filled
     }
 
-    /// The first answer to a keyed request, again; nil when there is none to repeat.
+    /// Returns the stored response to an earlier request with the same idempotency key; nil when
+    /// there is no such response.
     private func replay(
         _ key: String?,
         _ app: OneSignalApp,
@@ -90,14 +93,16 @@ extension OneSignalState {
         )
     }
 
-    /// The answer when nobody is reached: 200, and no id.
+    /// The response to a message that reaches no device: status 200 with an empty ID.
     private var nobody: HTTPMessage.Response {
         var answer: JSONObject = ["id": "", "errors": ["All included players are not subscribed"]]
         if settings.countsRecipients { answer["recipients"] = 0 }
         return HTTPMessage.Response(200, json: .object(answer))
     }
 
-    /// The answer of a message that was taken, with those whom it does not reach.
+    /// Returns the response to an accepted message.
+    ///
+    /// It lists the recipients that the message does not reach.
     private func taken(
         _ id: String,
         _ target: Target,
@@ -116,7 +121,7 @@ extension OneSignalState {
         return answer
     }
 
-    /// Refuses what the service refuses.
+    /// Throws the service's error for a message that OneSignal would refuse.
     private func check(_ body: JSONObject, _ target: Target) throws(OneSignalError) {
         let needsNoText =
             body["template_id"] != nil || body["content_available"] == true
@@ -155,7 +160,7 @@ extension OneSignalState {
             }
         }
         for (report, _, ids) in target.named {
-            // The legacy kinds allow fewer.
+            // A request with a legacy target list may name fewer recipients.
             let isLegacy =
                 report == "invalid_external_user_ids" || body["include_player_ids"] != nil
             let max = isLegacy ? 2000 : 20_000
@@ -174,12 +179,12 @@ extension OneSignalState {
         }
     }
 
-    /// In words that nobody published.
+    /// Creates an error with status 400 whose text OneSignal does not publish.
     private static func refusal(_ text: String) -> OneSignalError {
         OneSignalError(400, text, confidence: .inferred)
     }
 
-    /// When it is sent: at once, or at the date that was given.
+    /// Returns the time at which a message is sent: the date in `send_after`, or now.
     private static func due(_ body: JSONObject, _ now: Instant) throws(OneSignalError) -> Instant {
         guard let text = body["send_after"]?.string, !text.isEmpty else { return now }
         guard let instant = SendAfter.instant(text) else {
@@ -191,7 +196,8 @@ extension OneSignalState {
         return date.instant
     }
 
-    /// What a person would read or an app would act on; ids and keys of the call are left out.
+    /// Returns the parts of a message that a user reads or an app evaluates, without the IDs and
+    /// keys of the API call.
     private static func content(of body: JSONObject) -> JSONValue {
         let kept = [
             "contents", "headings", "subtitle", "data", "template_id", "included_segments",
@@ -217,7 +223,7 @@ extension OneSignalState {
         let app = try app(call.query("app_id"))
         let limit = min(max(0, call.query("limit").flatMap { Int($0) } ?? 50), 50)
         let offset = max(0, call.query("offset").flatMap { Int($0) } ?? 0)
-        // Everything here was sent through the API, which is kind 1.
+        // All notifications in this fake were sent through the API; their kind is 1.
         let kind = call.query("kind")
         let log = kind == nil || kind == "1" ? notifications[app.appID] : nil
         let count = log?.count(since: call.now - Self.keptFor) ?? 0
@@ -237,7 +243,8 @@ extension OneSignalState {
         )
     }
 
-    /// Notifications of the API are gone after thirty days (section 6).
+    /// The time for which OneSignal keeps notifications that were sent through the API: thirty days
+    /// (OneSignal fact sheet, section 6).
     private static let keptFor: Duration = .days(30)
 
     static func isPurged(_ found: NotificationLog.Notification, _ now: Instant) -> Bool {

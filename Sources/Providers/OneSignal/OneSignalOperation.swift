@@ -1,4 +1,5 @@
-/// The operations of OneSignal's REST API (API description; fact sheet, sections 3 to 10).
+/// The operations of OneSignal's REST API (OneSignal's API description; OneSignal fact sheet,
+/// sections 3 to 10).
 enum OneSignalOperation: Hashable, Sendable {
     case createNotification, listNotifications, viewNotification, cancelNotification
     case notificationHistory, exportEvents, unsubscribe
@@ -13,15 +14,17 @@ enum OneSignalOperation: Hashable, Sendable {
     case exportSubscriptions, csvFile
     case players, onSession, onPurchase
 
-    /// Who may call.
+    /// The permission that a caller needs for an operation.
     enum Right: Hashable, Sendable {
-        /// The holder of a key of the app that is named.
+        /// The caller needs an API key of the app that the request addresses.
         case app
-        /// The holder of the organization's key.
+        /// The caller needs the API key of the organization.
         case organization
-        /// Devices, and whoever knows a user: without a key where a switch says so.
+        /// The caller is a device, or knows a user's ID.
+        ///
+        /// It needs no API key if a switch allows that.
         case players, users
-        /// Anybody: the file's name cannot be guessed.
+        /// The caller needs no API key, because the name of the requested file cannot be guessed.
         case anybody
     }
 
@@ -44,7 +47,10 @@ enum OneSignalOperation: Hashable, Sendable {
         }
     }
 
-    /// Those without an operation are the dashboard's, and answer as to a key without the permission.
+    /// The table of all operations in OneSignal's REST API.
+    ///
+    /// An operation without a handler belongs to the dashboard. It is refused with the error for a
+    /// key without the permission.
     static let table = OperationTable<OneSignalOperation>(
         "REST",
         hasDescription: true,
@@ -111,7 +117,7 @@ enum OneSignalOperation: Hashable, Sendable {
             "POST",
             "/apps/{app_id}/auth/tokens",
             .createToken,
-            deviation: "ip_allowlist is kept and shown, and nobody is refused by it"
+            deviation: "ip_allowlist is stored and returned, but not enforced"
         ),
         .init("DELETE", "/apps/{app_id}/auth/tokens/{token_id}", .deleteToken),
         .init("PATCH", "/apps/{app_id}/auth/tokens/{token_id}", .updateToken),
@@ -121,7 +127,7 @@ enum OneSignalOperation: Hashable, Sendable {
             "GET",
             "/apps/{app_id}/journeys",
             .listJourneys,
-            deviation: "always an empty list: the fake runs no journeys"
+            deviation: "the list is always empty, because the fake runs no journeys"
         ), .init("POST", "/apps/{app_id}/journeys"),
         .init("DELETE", "/apps/{app_id}/journeys/{journey_id}"),
         .init("GET", "/apps/{app_id}/journeys/{journey_id}"),
@@ -131,7 +137,8 @@ enum OneSignalOperation: Hashable, Sendable {
         .init("GET", "/organizations/{organization_id}/audit_logs"),
     ]
 
-    /// What older pages, and OneSignal's own libraries on phones, call (fact sheet, section 10).
+    /// The operations that older documentation lists or that OneSignal's own SDKs use on phones
+    /// (OneSignal fact sheet, section 10).
     private static let older: [OperationTable<OneSignalOperation>.Row] = [
         .older("POST", "/players", .players), .older("GET", "/players", .players),
         .older("GET", "/players/{player_id}", .players),

@@ -1,8 +1,10 @@
 package import Conformance
 
-/// The device-centric API of old: a player is a subscription (OneSignal fact sheet, section 10).
+/// The old OneSignal API, in which a device is a player.
+///
+/// A player corresponds to a subscription (OneSignal fact sheet, section 10).
 extension OneSignalState {
-    /// `device_type` and the subscription type it stands for.
+    /// The subscription type for each number that `device_type` may have.
     private static let deviceTypes: [Int64: String] = [
         0: "iOSPush", 1: "AndroidPush", 2: "FireOSPush", 5: "ChromePush", 7: "SafariLegacyPush",
         8: "FirefoxPush", 11: "Email", 13: "HuaweiPush", 14: "SMS",
@@ -24,7 +26,8 @@ extension OneSignalState {
             let appID = try knownAppID(call.query("app_id"))
             guard apps[appID]?.subscriptions[call.path[1]] != nil else { throw .playerMissing }
             apps[appID]?.remove(subscription: call.path[1])
-            // The documentation prints a string here, the specification says boolean.
+            // OneSignal's documentation shows a string here; its API description declares a
+            // Boolean.
             return (HTTPMessage.Response(200, json: ["success": true]), .documented)
         default: throw .notFound
         }
@@ -56,13 +59,14 @@ extension OneSignalState {
         player.deviceType = number
         Self.describe(&player, call.body)
         apps[appID]?.save(player)
-        // Read again: the player belongs to its owner since the line above.
+        // Read the owner again, since saving the player changed the owner.
         let saved = apps[appID]?.users[owner.id] ?? owner
         try writeTags(call, saved, appID, &effects)
         return HTTPMessage.Response(200, json: ["success": true, "id": .string(player.id)])
     }
 
-    /// A phone's own SDK registers its device, and attaches an external id when it is told one.
+    /// Registers a device, as the SDK on a phone does, and assigns the device's external ID to its
+    /// user.
     package mutating func register(
         _ device: DespiaState.Registration,
         app id: String,
@@ -96,7 +100,10 @@ extension OneSignalState {
         apps[id] = app
     }
 
-    /// The user behind a player: the one with that external id, else the one it had, else a new one.
+    /// Returns the user who owns a player.
+    ///
+    /// This is the user with the given external ID, else the player's current user, else a new
+    /// user.
     private mutating func owner(
         of player: OneSignalApp.Subscription?,
         _ call: Call,

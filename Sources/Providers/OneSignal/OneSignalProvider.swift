@@ -18,7 +18,7 @@ extension OneSignalState: Provider {
         members: ["token", "identifier", "email", "phone_number", "identifier_auth_hash", "ip"]
     )
 
-    /// The app that a backend under test is told of.
+    /// The ID of the OneSignal app that a backend under test uses.
     package static let standardApp = "a55a4000-0000-4000-8000-000000000000"
 
     package init(seed: UInt64, key: Secret?) {
@@ -46,9 +46,11 @@ extension OneSignalState: Provider {
         OneSignalError.planned(status).response
     }
 
-    // MARK: What a call asks for
+    // MARK: Provider calls
 
-    /// A push, whether it was taken or not, or tags that are written; nil for anything else.
+    /// Recognizes a request that sends a message, accepted or not, or that changes tags.
+    ///
+    /// Returns nil for any other exchange.
     package static func call(in exchange: Exchange) -> ProviderCall? {
         let request = exchange.request
         guard request.method != "GET" else { return nil }
@@ -70,8 +72,9 @@ extension OneSignalState: Provider {
         )
     }
 
-    /// The key under which a second copy is suppressed; `external_id` is its older name
-    /// (section 5).
+    /// Returns the key by which OneSignal suppresses a duplicate of a message.
+    ///
+    /// `external_id` is an older name of `idempotency_key` (OneSignal fact sheet, section 5).
     static func idempotencyKey(_ body: JSONObject) -> String? {
         [body["idempotency_key"], body["external_id"]]
             .compactMap { $0?.string }.first { !$0.isEmpty }?.lowercased()
@@ -89,8 +92,12 @@ extension OneSignalState: Provider {
 }
 
 extension OneSignalState {
-    /// Without a key of its own the fake takes any caller for a backend; pages of an app make only the
-    /// calls that need no key.
+    /// Whether web pages of other origins must not send this request.
+    ///
+    /// While the fake has no API key, they must not use the backend's operations.
+    ///
+    /// Without a key, the fake accepts any caller as a backend. Pages of an app use only the
+    /// operations that need no key.
     package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
         guard key == nil, !["GET", "HEAD"].contains(request.method),
             var path = request.pathSegments

@@ -1,8 +1,8 @@
 internal import Conformance
 
-/// Segments: audiences that have a name (API description, *Segments*).
+/// Operations on segments, which are named audiences (OneSignal's API description, *Segments*).
 extension OneSignalState {
-    /// What every app has from the start (section 3).
+    /// Returns the segments that every app has from the start (OneSignal fact sheet, section 3).
     static func defaultSegments(
         _ appID: String,
         _ now: Instant
@@ -23,7 +23,7 @@ extension OneSignalState {
         }
     }
 
-    /// An id that follows from a text.
+    /// Derives an ID in the format of a UUID from a string, always the same ID for the same string.
     static func uuid(of text: String) -> String {
         let hex = Array(Digest.sha256(Array(text.utf8)).dropFirst(7).prefix(32))
         let digits = hex.enumerated().map { index, digit in
@@ -97,7 +97,8 @@ extension OneSignalState {
         return json(200, ["success": true, "id": .string(segment.id)])
     }
 
-    /// The filters of the body; nil when it has none.
+    /// Returns the filters of a segment from the request body; nil when the body contains no
+    /// filters.
     private func filters(_ call: Call) throws(OneSignalError) -> [JSONValue]? {
         guard let value = call.body["filters"] else { return nil }
         guard let filters = value.array, !filters.isEmpty else {
@@ -125,7 +126,7 @@ extension OneSignalState {
                 "read_only": .bool(segment.isDefault), "is_active": true,
             ]
         }
-        // 201, as the description has it.
+        // The status is 201, as OneSignal's API description has it.
         return json(
             201,
             [
@@ -136,7 +137,7 @@ extension OneSignalState {
         )
     }
 
-    /// `limit` and `offset` of a list.
+    /// Returns the values of `limit` and `offset` in a list request, within the allowed range.
     func page(_ call: Call, max most: Int) -> (limit: Int, offset: Int) {
         let limit = min(max(0, call.query("limit").flatMap { Int($0) } ?? most), most)
         return (limit, max(0, call.query("offset").flatMap { Int($0) } ?? 0))

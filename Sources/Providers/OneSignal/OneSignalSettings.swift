@@ -1,45 +1,74 @@
-/// The switches of the fake OneSignal: what the fact sheet leaves open or marks as differing.
+/// The switches of the fake OneSignal.
+///
+/// They select behavior that the OneSignal fact sheet leaves open or on which sources differ.
 package struct OneSignalSettings: Hashable, Codable, Sendable {
     package enum Recipients: String, Hashable, Codable, Sendable {
-        /// Whoever is named is reached: a backend's tests have no phone that registers.
+        /// A message reaches every recipient that it names.
+        ///
+        /// A backend's tests have no phone that registers.
         case any
-        /// Only users with a subscribed device; the others are reported as invalid (section 4).
+        /// A message reaches only users with a subscribed device.
+        ///
+        /// The response reports the other recipients as invalid (OneSignal fact sheet, section 4).
         case known
     }
 
     package enum MixedTargets: String, Hashable, Codable, Sendable {
-        /// Sent to all of them, segments included, as was observed (section 3).
+        /// A message with several kinds of targets is sent to all of them, including segments, as
+        /// observed (OneSignal fact sheet, section 3).
         case send
-        /// 400, as the documentation says.
+        /// A message with several kinds of targets is refused with 400, as documented.
         case refuse
     }
 
     package var recipients = Recipients.any
     package var mixedTargets = MixedTargets.send
-    /// Alias targeting without `target_channel` is refused, as documented.
+    /// Whether a message that targets aliases without `target_channel` is refused, as documented.
     package var requiresTargetChannel = true
-    /// A wrong key is a 400 with the old legacy text below `/api/v1`.
+    /// Whether a request below `/api/v1` with a wrong API key fails with 400 and the text of the
+    /// legacy host.
     package var legacyAuthError = false
     package var playersNeedKey = true
-    /// Users and subscriptions are written without a key, as OneSignal's own libraries on phones do.
+    /// Whether callers can change users and subscriptions without an API key, as OneSignal's own
+    /// SDKs on phones do.
     package var usersNeedNoKey: Bool?
-    /// An idempotency key that is no UUID is refused.
+    /// Whether an idempotency key that is not a UUID is refused.
     package var requiresUUIDKeys = false
-    /// How many tags the plan allows a user; none: any number.
+    /// The number of tags that a user may have in the customer's plan.
+    ///
+    /// If nil, the number is not limited.
     package var tagsMax: Int?
-    /// Calls in one second before 429; none: any number.
+    /// The number of calls that are allowed in one second.
+    ///
+    /// A further call gets 429. If nil, the number is not limited.
     package var callsPerSecondMax: Int?
-    /// Writes to one user or subscription in one second before 429 (section 9: 1); none: any.
+    /// The number of writes to one user or subscription that are allowed in one second.
+    ///
+    /// A further write gets 429. If nil, the number is not limited.
+    ///
+    /// The OneSignal fact sheet (section 9) states a limit of 1.
     package var userWritesPerSecondMax: Int?
-    /// Views in one second before 429 (section 9: 1 with a look-back of 10); none: any number.
+    /// The number of GET requests that are allowed in one second.
+    ///
+    /// A further one gets 429. If nil, the number is not limited.
+    ///
+    /// The OneSignal fact sheet (section 9) states a limit of 1 with a look-back of 10.
     package var viewsPerSecondMax: Int?
-    /// How many aliases a user may have (section 7: 10 in one text, 20 in another).
+    /// The number of aliases that a user may have.
+    ///
+    /// If nil, the number is not limited.
+    ///
+    /// The documentation states 10 in one place and 20 in another (OneSignal fact sheet, section
+    /// 7).
     package var aliasesMax: Int? = 20
-    /// Legacy notification answers name `recipients`.
+    /// Whether the response to a new message contains `recipients`, as legacy responses did.
     package var countsRecipients = false
-    /// Seconds until a property that was written is read back (section 7: about 30 to 60).
+    /// The time in seconds after which a changed property becomes readable: about 30 to 60 in the
+    /// real service (OneSignal fact sheet, section 7).
     package var propertyDelaySeconds: Int64 = 0
-    /// The only apps that exist; empty: any UUID.
+    /// The IDs of the OneSignal apps that exist.
+    ///
+    /// If the list is empty, every UUID is accepted as an app ID.
     package var apps: [String] = []
 
     package init() {}

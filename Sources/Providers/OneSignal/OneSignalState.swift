@@ -1,41 +1,44 @@
 package import Conformance
 
-/// The fake OneSignal: notifications, users, subscriptions, and the players of old.
+/// The fake OneSignal: notifications, users, subscriptions, and the old players API.
 ///
-/// Facts: OneSignal fact sheet. Every route is served at `/` and below `/api/v1`, as the legacy
-/// host served them.
+/// Every path works at `/` and below `/api/v1`, as on the legacy host. Source: OneSignal fact
+/// sheet.
 package struct OneSignalState: Hashable, Sendable {
-    /// Results are kept for this long after the first request with a key (section 5).
+    /// The time during which a request with a known idempotency key gets the first response again
+    /// (OneSignal fact sheet, section 5).
     package static let replayWindow: Duration = .days(30)
 
-    /// A call with its path taken apart.
+    /// A request to the fake OneSignal, with the operation and the parts of the path.
     struct Call {
         let request: HTTPMessage.Request
         let path: [String]
         let operation: OneSignalOperation
-        /// What stands in the place of the names of the operation's path.
+        /// The values of the parameters in the operation's path.
         let values: PathValues
         let isLegacy: Bool
         let body: JSONObject
         let now: Instant
-        /// What a plan says about this call.
+        /// The response to this call that a test has planned.
         let planned: ProviderPlan.Answer
 
         func query(_ name: String) -> String? { request.query(name) }
 
-        /// A value of the path.
+        /// Returns the value of a path parameter; an empty string when the path has no such
+        /// parameter.
         func named(_ name: String) -> String { values[name] ?? "" }
     }
 
     package var settings: OneSignalSettings
-    /// A key that is not given is not demanded.
+    /// The API key that callers must send; nil to accept every caller.
     package var key: Secret?
     var apps: [String: OneSignalApp] = [:]
     var notifications: [String: NotificationLog] = [:]
-    /// What is kept about apps beside their users; none was asked for yet.
+    /// The data about apps apart from their users, such as keys and segments; nil until it is first
+    /// needed.
     var console: OneSignalConsole?
     var ids: IDSource
-    /// Times of recent calls, by what is limited.
+    /// The times of recent calls, by the rate limit for which they count.
     private var recent: SharedTable<String, [Instant]> = [:]
 
     package init(key: Secret?, settings: OneSignalSettings = OneSignalSettings(), seed: UInt64 = 0)
@@ -45,7 +48,9 @@ package struct OneSignalState: Hashable, Sendable {
         ids = IDSource(seed: seed, text: "onesignal")
     }
 
-    /// Answers; a plan can make the answer to a notification an unlucky one.
+    /// Responds to a request to the fake OneSignal.
+    ///
+    /// A plan can replace the response to a new notification with a failure.
     package mutating func respond(
         to request: HTTPMessage.Request,
         at now: Instant,
@@ -73,7 +78,7 @@ package struct OneSignalState: Hashable, Sendable {
         }
         let isLegacy = segments.starts(with: ["api", "v1"])
         var path = isLegacy ? Array(segments.dropFirst(2)) : segments
-        // UUIDs are the same in any case.
+        // UUIDs are compared regardless of case.
         if path.count > 1 { path[1] = path[1].lowercased() }
         guard let (operation, values) = OneSignalOperation.table.find(request.method, path) else {
             throw .notFound
@@ -81,7 +86,8 @@ package struct OneSignalState: Hashable, Sendable {
         let (object, problem) =
             ["POST", "PUT", "PATCH"].contains(request.method)
             ? request.jsonObject() : (JSONObject(), "")
-        // The path, the query and the body can name it; whose key it is must not depend on who looks.
+        // The path, the query and the body can all name the app. Their app IDs must be equal, so
+        // that every check concerns the same app.
         var app = values["app_id"]?.lowercased()
         for other in [request.query("app_id"), object?["app_id"]?.string] {
             guard let other = other?.lowercased() else { continue }
@@ -95,7 +101,7 @@ package struct OneSignalState: Hashable, Sendable {
             app = other
         }
         guard isAllowed(request, operation?.right ?? .organization, app: app) else {
-            // Custom events alone have a 401 (API description).
+            // Only the operation for custom events has status 401 (OneSignal's API description).
             guard operation != .customEvents else { throw .keyMissing }
             throw settings.legacyAuthError && isLegacy ? .legacyAccess : .accessDenied
         }
@@ -119,8 +125,10 @@ package struct OneSignalState: Hashable, Sendable {
         )
     }
 
-    /// Whether the caller shows a key that has the right; a key that is not given is not demanded,
-    /// and another app's never does.
+    /// Whether the caller's API key has the permission for an operation.
+    ///
+    /// If the fake has no key, every caller has the permission. The key of another app never has
+    /// it.
     private func isAllowed(
         _ request: HTTPMessage.Request,
         _ right: OneSignalOperation.Right,
@@ -137,12 +145,14 @@ package struct OneSignalState: Hashable, Sendable {
         case .app, .players, .users: break
         }
         if let owner = shown.flatMap({ console?.owner(of: $0) }) { return owner == app }
-        // An app that was made over the API has no key but its own.
+        // An app that was created over the API accepts only its own keys.
         if let app, console?.records[app]?.isMade == true { return false }
         return key.map { shown == $0.exposed } ?? true
     }
 
-    /// Refuses the call when there were too many of its kind within a second.
+    /// Counts a call of this kind.
+    ///
+    /// Throws the rate limit error when there were already `max` such calls within a second.
     mutating func limit(_ what: String, _ max: Int, at now: Instant) throws(OneSignalError) {
         let times = (recent[what] ?? []).filter { now - $0 < .seconds(1) }
         guard times.count < max else {
@@ -152,7 +162,7 @@ package struct OneSignalState: Hashable, Sendable {
         recent[what] = times + [now]
     }
 
-    // MARK: Routes
+    // MARK: Routing
 
     typealias Answer = (HTTPMessage.Response, Reply.Confidence)
 
@@ -187,15 +197,19 @@ package struct OneSignalState: Hashable, Sendable {
 
     // MARK: Apps
 
-    /// The app that a call names, to look at; empty when nothing was written to it yet.
+    /// Returns a copy of the app that a call addresses.
     ///
-    /// Who writes takes the id alone: what is held meanwhile is copied by the write.
+    /// The copy is empty when no data of the app was written yet.
+    ///
+    /// A call that changes the app uses `knownAppID` instead: a copy held during a write would make
+    /// the write copy the whole app.
     func app(_ id: String?) throws(OneSignalError) -> OneSignalApp {
         let id = try knownAppID(id)
         return apps[id] ?? OneSignalApp(appID: id)
     }
 
-    /// The id of the app that a call names, in lower case.
+    /// Returns the ID of the app that a call addresses, in lower case; throws when the app does not
+    /// exist.
     func knownAppID(_ id: String?) throws(OneSignalError) -> String {
         guard let id = id?.lowercased(), Self.isUUID(id) else { throw .invalidApp }
         guard
@@ -228,14 +242,17 @@ package struct OneSignalState: Hashable, Sendable {
 
     // MARK: For reports
 
-    /// The tags of the user that a label and id name, in any app.
+    /// Returns the tags of the user with this alias (label and ID), in any app; nil when there is
+    /// no such user.
     package func tags(of label: String, _ id: String) -> JSONObject? {
         apps.values.lazy.compactMap { $0.user(label, id)?.tags }.first
     }
 }
 
 extension OneSignalState: Codable {
-    /// Keys of the service stay outside: they are configuration, and secret.
+    /// The members of the saved state.
+    ///
+    /// The API key is not among them, because it is configuration and secret.
     private enum CodingKeys: String, CodingKey {
         case settings, apps, notifications, console, ids, recent
     }

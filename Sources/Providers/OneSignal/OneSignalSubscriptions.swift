@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// Subscriptions, by which users are reached (OneSignal fact sheet, section 7).
+/// Operations on subscriptions, through which messages reach users (OneSignal fact sheet, section
+/// 7).
 extension OneSignalState {
     static let subscriptionTypes: Set<String> = [
         "iOSPush", "AndroidPush", "FireOSPush", "ChromeExtensionPush", "ChromePush",

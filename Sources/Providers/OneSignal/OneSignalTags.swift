@@ -1,15 +1,17 @@
 internal import Conformance
 
-/// Tags and other properties of users, by the new routes and the old ones (OneSignal fact sheet,
-/// section 8).
+/// Operations on tags and other properties of users, in the current and in the old API (OneSignal
+/// fact sheet, section 8).
 extension OneSignalState {
-    /// Keys that no tag may have.
+    /// The names that a tag must not have.
     static let reservedTags: Set<String> = [
         "message", "notification", "subscription", "user", "template", "app", "org",
         "dynamic_content", "data_feed", "journey", "custom_data",
     ]
 
-    /// Properties as they are stored: tags as texts, everything else as it came.
+    /// Converts properties from a request to their stored form.
+    ///
+    /// Tags become strings, and everything else stays unchanged.
     func change(
         _ properties: JSONObject?,
         _ call: Call,
@@ -22,7 +24,7 @@ extension OneSignalState {
                 tags[member.key] = .string(
                     member.value.scalarText ?? (member.value == true ? "true" : "false")
                 )
-            // An empty text deletes a tag everywhere, null when a device is edited.
+            // An empty string always deletes a tag. Null deletes a tag when a device is edited.
             case .null: tags[member.key] = ""
             case .array, .object:
                 throw OneSignalError(
@@ -43,7 +45,7 @@ extension OneSignalState {
         for member in properties?.members ?? [] where member.key != "tags" {
             others[member.key] = member.value
         }
-        // Property changes count like tags (section 9).
+        // A changed property counts like a tag (OneSignal fact sheet, section 9).
         guard tags.members.count + others.members.count <= 100 else { throw .tooManyTags }
         return OneSignalApp.User.Pending(
             due: call.now + .seconds(settings.propertyDelaySeconds),
@@ -52,7 +54,10 @@ extension OneSignalState {
         )
     }
 
-    /// An overflow refuses the whole update, the good keys included (section 8).
+    /// Throws when the user would have too many tags after the update.
+    ///
+    /// The whole update is then refused, including its valid tags (OneSignal fact sheet, section
+    /// 8).
     func checkTagLimit(
         _ user: OneSignalApp.User,
         _ change: OneSignalApp.User.Pending
@@ -100,7 +105,7 @@ extension OneSignalState {
         return (json(200, ["success": true]), .documented)
     }
 
-    /// Writes `tags` of the body to a user, with the limits of the old routes.
+    /// Writes the member `tags` of the request body to a user, with the limits of the old API.
     mutating func writeTags(
         _ call: Call,
         _ user: OneSignalApp.User,

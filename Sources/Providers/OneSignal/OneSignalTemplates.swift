@@ -1,6 +1,6 @@
 internal import Conformance
 
-/// Templates of messages (API description, *Templates*).
+/// Operations on templates of messages (OneSignal's API description, *Templates*).
 extension OneSignalState {
     private static let templateMembers = [
         "contents", "headings", "subtitle", "isEmail", "email_subject", "email_body", "email_bcc",
@@ -29,7 +29,8 @@ extension OneSignalState {
         }
         let wanted = call.named("template_id")
         guard let index = record.templates.firstIndex(where: { $0.id == wanted }) else {
-            // What changes something has no 404 in the description.
+            // OneSignal's API description lists no 404 for these two operations, which change
+            // something.
             let status = [.updateTemplate, .copyTemplate].contains(operation) ? 400 : 404
             throw OneSignalError(status, "Template not found", confidence: .inferred)
         }

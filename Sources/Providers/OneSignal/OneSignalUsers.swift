@@ -1,6 +1,6 @@
 internal import Conformance
 
-/// Users and their aliases (OneSignal fact sheet, section 7).
+/// Operations on users and their aliases (OneSignal fact sheet, section 7).
 extension OneSignalState {
     mutating func userAnswer(
         _ call: Call,
@@ -11,7 +11,8 @@ extension OneSignalState {
         let method = call.request.method
         switch (method, rest.first, rest.count) {
         case ("POST", "users", 1): return try createUser(call, appID, &effects)
-        // The legacy call that writes tags by external id; its page says PUT and PATCH.
+        // The legacy call that writes tags by external ID. OneSignal's documentation names both PUT
+        // and PATCH for it.
         case ("PUT", "users", 2), ("PATCH", "users", 2):
             return try legacyTags(call, appID, rest[1], &effects)
         case (_, "users", 4...) where rest[1] == "by":
@@ -113,7 +114,9 @@ extension OneSignalState {
         ]
     }
 
-    /// Notes what changed; a call that changes nothing has no effect.
+    /// Records an effect (an observable change) on a user.
+    ///
+    /// A call that changes nothing must not record an effect.
     func note(
         _ kind: String,
         _ user: OneSignalApp.User,
@@ -170,7 +173,9 @@ extension OneSignalState {
         return (json(known == nil ? 201 : 200, shown(saved, appID)), .documented)
     }
 
-    /// The one user that all known aliases name; nil when none is known.
+    /// Returns the user who owns the known aliases; nil when no alias is known.
+    ///
+    /// Throws when the aliases belong to different users.
     private func owner(
         of aliases: [String: String],
         _ appID: String
@@ -258,7 +263,7 @@ extension OneSignalState {
         return (json(202, ["properties": .object(user.shownProperties)]), .documented)
     }
 
-    /// What was bought outside, as `deltas` report it.
+    /// Adds to a user the purchases made outside of OneSignal, which a request reports in `deltas`.
     static func add(_ purchases: [JSONValue], to user: inout OneSignalApp.User) {
         guard !purchases.isEmpty else { return }
         func number(_ value: JSONValue?) -> Double {

@@ -1,8 +1,11 @@
 internal import Conformance
 
-/// The dates that `send_after` takes, free in form and UTC when they name no zone (section 3):
-/// `2015-09-24 14:00:00 GMT-0700`, `Thu Sep 24 2015 14:00:00 GMT-0700 (PDT)`, ISO 8601, and what
-/// people write.
+/// A parser for the dates that the member `send_after` of a message accepts (OneSignal fact sheet,
+/// section 3).
+///
+/// Their format is free, and they are in UTC when they name no time zone. Examples:
+/// `2015-09-24 14:00:00 GMT-0700`, `Thu Sep 24 2015 14:00:00 GMT-0700 (PDT)`, ISO 8601, and similar
+/// notations.
 enum SendAfter {
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
@@ -43,7 +46,8 @@ enum SendAfter {
             } else if ["mon", "tue", "wed", "thu", "fri", "sat", "sun"].contains(word.prefix(3))
                 || !zone.isEmpty
             {
-                // The name of a day, or the name behind a zone that was given in numbers.
+                // The word is the name of a weekday, or the name of a time zone after its numeric
+                // offset.
                 continue
             } else {
                 return nil
@@ -58,7 +62,7 @@ enum SendAfter {
         return Instant(iso8601: "\(year)-\(two(month))-\(two(day))T\(time)\(zone)")
     }
 
-    /// `9:5` as `09:05:00`; nil for what is no time of a day.
+    /// Converts a time of day such as `9:5` to `09:05:00`; returns nil for anything else.
     private static func clock(_ word: Substring) -> String? {
         let parts = word.split(separator: ":").map { String($0.prefix { $0.isNumber }) }
         guard parts.count >= 2, parts.allSatisfy({ (1...2).contains($0.count) }) else {

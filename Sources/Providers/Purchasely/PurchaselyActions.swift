@@ -1,8 +1,9 @@
 package import Conformance
 
-/// What a person or a store does (fact sheet, section 4).
+/// The fake Purchasely's operations for actions of users and stores (Purchasely fact sheet, section
+/// 4).
 extension PurchaselyState {
-    /// Something a person or a store does.
+    /// An action of a user or a store that changes a purchase at Purchasely.
     package enum Action: String, Hashable, Sendable, CaseIterable {
         case purchase, renew, expire, refund, pause, unpause
         case disableRenewal = "disable-renewal"
@@ -14,30 +15,31 @@ extension PurchaselyState {
         case logIn = "log-in"
         case transfer
 
-        /// One line for a person who asks what it does.
+        /// A one-line description of the action for users.
         package var summary: String {
             switch self {
             case .purchase: "buys a plan"
-            case .renew: "charges the next period now"
+            case .renew: "renews the subscription for the next period now"
             case .expire: "ends the subscription now"
-            case .refund: "takes the money back"
-            case .pause: "Play: pauses"
-            case .unpause: "Play: ends the pause"
-            case .disableRenewal: "turns renewal off"
-            case .enableRenewal: "turns renewal on again"
-            case .startGrace: "the renewal's charge fails; access stays for the grace period"
-            case .enterBillingRetry: "the renewal's charge fails; access ends"
-            case .recover: "the failed charge succeeds"
-            case .changePlan: "another plan, `way` says which way"
+            case .refund: "refunds the purchase"
+            case .pause: "Play: pauses the subscription"
+            case .unpause: "Play: ends the pause of the subscription"
+            case .disableRenewal: "turns off the renewal of the subscription"
+            case .enableRenewal: "turns on the renewal of the subscription again"
+            case .startGrace: "the renewal payment fails; access continues for the grace period"
+            case .enterBillingRetry: "the renewal payment fails; access ends"
+            case .recover: "the renewal payment that failed succeeds now"
+            case .changePlan:
+                "changes the subscription to `plan`; `way` is upgrade, downgrade or crossgrade"
             case .logIn: "the installation `from` logs in as `user`"
-            case .transfer: "moves what `from` holds to `user`"
+            case .transfer: "moves all purchases of `from` to `user`"
             }
         }
     }
 
-    /// Carries out an action.
+    /// Carries out an action of a user or a store, and sends the events about it.
     ///
-    /// - Throws: A refusal that says what is missing; nothing has changed then.
+    /// - Throws: A refusal that explains the problem; the state is then unchanged.
     package mutating func carryOut(
         _ action: Action,
         _ body: JSONObject,
@@ -50,7 +52,7 @@ extension PurchaselyState {
             !Self.members.contains { $0.name == name }
         }) {
             throw StoreAction.Refusal(
-                "'\(unknown)' is no field of an action; there are "
+                "'\(unknown)' is not a field of an action; the fields are "
                     + Self.members.map(\.name).sorted().joined(separator: ", ")
             )
         }
@@ -59,10 +61,12 @@ extension PurchaselyState {
         case .purchase: try buy(body, at: now)
         case .logIn, .transfer:
             guard let from = text("from") else {
-                throw StoreAction.Refusal("'from' is missing: the id that loses")
+                throw StoreAction.Refusal("'from' is missing: give the ID that loses its purchases")
             }
             guard let user = text("user") else {
-                throw StoreAction.Refusal("'user' is missing: the id that wins")
+                throw StoreAction.Refusal(
+                    "'user' is missing: give the ID that receives the purchases"
+                )
             }
             transfer(from: from, to: user, everything: action == .transfer, at: now)
         case .renew, .expire, .refund, .pause, .unpause, .disableRenewal, .enableRenewal,
@@ -73,7 +77,9 @@ extension PurchaselyState {
         }
     }
 
-    /// The holder's newest subscription, or that to a plan.
+    /// Returns the newest subscription of a user or anonymous ID.
+    ///
+    /// If a plan is given, returns the newest subscription to that plan.
     private func subscription(
         of holder: String?,
         _ action: Action,
@@ -84,12 +90,14 @@ extension PurchaselyState {
             (plan == nil || action == .changePlan || $0.plan == plan)
         }.max { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
         guard let found else {
-            throw StoreAction.Refusal("\(holder) has no subscription; 'purchase' makes one")
+            throw StoreAction.Refusal(
+                "\(holder) has no subscription; the action purchase creates one"
+            )
         }
         return found
     }
 
-    /// Changes a subscription and tells of it.
+    /// Changes a subscription as an action requires, and sends the events about the change.
     mutating func change(
         _ old: Subscription,
         _ action: Action,
@@ -97,7 +105,7 @@ extension PurchaselyState {
         at now: Instant
     ) throws(StoreAction.Refusal) {
         guard !old.isOneTime || action == .refund else {
-            throw StoreAction.Refusal("\(old.plan) is no subscription")
+            throw StoreAction.Refusal("\(old.plan) is a one-time purchase, not a subscription")
         }
         switch action {
         case .renew: renew(old, at: now)
@@ -143,7 +151,7 @@ extension PurchaselyState {
         _ old: Subscription,
         at now: Instant
     ) throws(StoreAction.Refusal) {
-        guard old.isActive else { throw StoreAction.Refusal("\(old.plan) has ended") }
+        guard old.isActive else { throw StoreAction.Refusal("\(old.plan) has already ended") }
         var found = old
         found.status = "DEACTIVATED"
         found.isActive = false
@@ -223,7 +231,7 @@ extension PurchaselyState {
 
     private mutating func pause(_ old: Subscription, at now: Instant) throws(StoreAction.Refusal) {
         guard old.store == "GOOGLE_PLAY_STORE" else {
-            throw StoreAction.Refusal("only Google Play pauses")
+            throw StoreAction.Refusal("only Google Play subscriptions can be paused")
         }
         var found = old
         found.status = "PAUSED"
@@ -253,10 +261,10 @@ extension PurchaselyState {
         at now: Instant
     ) throws(StoreAction.Refusal) {
         guard let plan = body["plan"]?.string, plan != old.plan else {
-            throw StoreAction.Refusal("'plan' is missing: the new plan")
+            throw StoreAction.Refusal("'plan' must be given and differ from the current plan")
         }
         guard let name = Self.ways[body["way"]?.string ?? "upgrade"] else {
-            throw StoreAction.Refusal("'way' is none of upgrade, downgrade, crossgrade")
+            throw StoreAction.Refusal("'way' must be upgrade, downgrade or crossgrade")
         }
         var found = old
         send("DEACTIVATE", found, at: now)

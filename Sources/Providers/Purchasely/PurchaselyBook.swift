@@ -1,18 +1,19 @@
 package import Conformance
 
-/// All subscriptions by id, with what is asked of all of them at once: what is due next, and what
-/// somebody holds.
+/// A table of all subscriptions in the fake Purchasely, by subscription ID.
+///
+/// Its indexes find the next subscription that is due, and the subscriptions of a user.
 package struct PurchaselyBook: Hashable, Sendable {
     package typealias Subscription = PurchaselyState.Subscription
 
     private var subscriptions: SharedTable<String, Subscription> = [:]
     private var dues = SharedIndex<Instant, String>()
-    /// By user or anonymous id.
+    /// The IDs of subscriptions, by the user ID or the anonymous ID that owns them.
     private var holdings = SharedIndex<String, String>()
 
     package init() {}
 
-    /// All of them, in no order.
+    /// All subscriptions, in no particular order.
     var all: [Subscription] { Array(subscriptions.values) }
 
     package var count: Int { subscriptions.count }
@@ -26,10 +27,11 @@ package struct PurchaselyBook: Hashable, Sendable {
         }
     }
 
-    /// What next happens by itself, and to which subscription.
+    /// The time of the next automatic change of a subscription, and the ID of that subscription;
+    /// nil when there is none.
     package var nextDue: (time: Instant, id: String)? { dues.first.map { ($0.key, $0.id) } }
 
-    /// What a user or an anonymous id holds, in the order of the ids.
+    /// Returns the subscriptions that a user ID or an anonymous ID owns, sorted by subscription ID.
     package func held(by holder: String) -> [Subscription] {
         holdings.ids(under: holder).compactMap { subscriptions[$0] }
     }
@@ -53,7 +55,8 @@ package struct PurchaselyBook: Hashable, Sendable {
 }
 
 extension PurchaselyState.Subscription {
-    /// When something next happens to it by itself; nil when nothing will.
+    /// The next time at which this subscription changes without an action, for example by a
+    /// renewal; nil when there is none.
     var moment: Instant? {
         guard !isOneTime else { return nil }
         if status == "PAUSED" { return resume }
@@ -61,7 +64,9 @@ extension PurchaselyState.Subscription {
     }
 }
 
-/// Written as a dictionary of the subscriptions; the rest is found again.
+/// Saves only the subscriptions, as a dictionary by ID.
+///
+/// The indexes are rebuilt when they are loaded.
 extension PurchaselyBook: Codable {
     package init(from decoder: any Decoder) throws {
         subscriptions = try SharedTable(from: decoder)

@@ -1,13 +1,13 @@
 internal import Conformance
 
-/// What people and tests can do at Purchasely.
+/// The control API's operations on the fake Purchasely.
 extension PurchaselyState {
     package static let controls = [
         ProviderControl(
             "purchaselyAction",
             "POST",
             "/purchasely/{action}",
-            "A person or a store does something at Purchasely.",
+            "Performs an action of a user or a store at Purchasely.",
             members: members,
             words: Action.allCases.map { ControlWord($0.rawValue, $0.summary) },
             tells: true,
@@ -17,32 +17,40 @@ extension PurchaselyState {
             "purchaselyWebhook",
             "PUT",
             "/purchasely/webhook",
-            "Where Purchasely sends events.",
+            "Sets the URL to which Purchasely sends its events.",
             members: [
-                ControlMember("url", .address, "Where events go."),
-                ControlMember("signing-secret", .text, "The shared secret."),
+                ControlMember("url", .address, "The URL that receives the events."),
+                ControlMember("signing-secret", .text, "The secret that signs the events."),
             ],
             work: setWebhook
         ),
     ]
 
-    /// What an action takes.
+    /// The members that the request body of an action may contain.
     package static let members = [
-        ControlMember("user", .text, "The connected user's id."),
-        ControlMember("anonymous", .text, "The installation's id."),
-        ControlMember("from", .text, "The id that loses."),
-        ControlMember("plan", .text, "The plan."),
+        ControlMember("user", .text, "The ID of the signed-in user."),
+        ControlMember("anonymous", .text, "The anonymous ID of the app's installation."),
+        ControlMember("from", .text, "log-in, transfer: the ID that loses its purchases."),
+        ControlMember("plan", .text, "The plan that is bought or changed."),
         ControlMember("product", .text, "The product that the plan belongs to."),
-        ControlMember("storeProduct", .text, "What the store calls it."),
+        ControlMember("storeProduct", .text, "The ID of the product in the store."),
         ControlMember("type", .choice(PurchaselySpec.purchaseTypes), "The type of purchase."),
         ControlMember(
             "offer",
             .choice(["NONE", "FREE_TRIAL", "INTRO_OFFER", "PROMO_CODE", "PROMOTIONAL_OFFER"]),
-            "The offer that it begins with."
+            "The offer for the first period of the purchase."
         ),
-        ControlMember("store", .choice(PurchaselySpec.stores), "The store that sells."),
-        ControlMember("environment", .choice(["PRODUCTION", "SANDBOX"]), "Where it is bought."),
-        ControlMember("way", .choice(["upgrade", "downgrade", "crossgrade"]), "change-plan: how."),
+        ControlMember("store", .choice(PurchaselySpec.stores), "The store of the purchase."),
+        ControlMember(
+            "environment",
+            .choice(["PRODUCTION", "SANDBOX"]),
+            "The environment of the purchase."
+        ),
+        ControlMember(
+            "way",
+            .choice(["upgrade", "downgrade", "crossgrade"]),
+            "change-plan: the kind of change."
+        ),
     ]
 
     private static func act(

@@ -1,11 +1,14 @@
 package import Conformance
 
-/// One event of Purchasely: what happened, before it is text.
+/// The facts of a Purchasely event, before they are encoded.
 ///
-/// A contract's line and a subscription of the fake both become this value; only
-/// `PurchaselyEventWriter` knows keys.
+/// An event in a contract and a change of a subscription in the fake both become this value. Only
+/// `PurchaselyEventWriter` knows the JSON keys.
 package struct PurchaselyEvent: Hashable, Sendable {
-    /// Who has it: an installation until somebody signed in (fact sheet, section 6).
+    /// The owner of a purchase.
+    ///
+    /// An installation of the app owns the purchase under an anonymous ID until a user signs in
+    /// (Purchasely fact sheet, section 6).
     package enum Holder: Hashable, Sendable {
         case user(String)
         case anonymous(String)
@@ -17,10 +20,12 @@ package struct PurchaselyEvent: Hashable, Sendable {
         }
     }
 
-    /// What `TRANSACTION_PROCESSED` tells: less than nothing for a refund.
+    /// The payment that an event `TRANSACTION_PROCESSED` reports.
+    ///
+    /// The amount is negative for a refund.
     package struct Charge: Hashable, Sendable {
         package var amount: Double
-        /// The event that it belongs to.
+        /// The name of the event that caused the payment.
         package var source: String
 
         package init(amount: Double, source: String) {
@@ -29,7 +34,9 @@ package struct PurchaselyEvent: Hashable, Sendable {
         }
     }
 
-    /// The dates of a purchase; what has none does not apply.
+    /// The dates of a purchase.
+    ///
+    /// A date that does not apply is nil.
     package struct Dates: Hashable, Sendable {
         package var purchased: Instant
         package var originallyPurchased: Instant
@@ -45,12 +52,14 @@ package struct PurchaselyEvent: Hashable, Sendable {
     }
 
     package var name: String
-    /// Unique per event, in lower case as in every published body.
+    /// The unique ID of the event, in lower case as in every published body.
     package var id: String
-    /// When it was first sent.
+    /// The time at which the event is first delivered.
     package var time: Instant
     package var holder: Holder
-    /// Who had it before, or has it now.
+    /// The other owner in a transfer: the previous or the new owner of the purchase.
+    ///
+    /// Nil for any other event.
     package var other: Holder?
     package var plan: String
     package var previousPlan: String?
@@ -59,17 +68,17 @@ package struct PurchaselyEvent: Hashable, Sendable {
     package var store: String
     package var environment: String
     package var purchaseType: String
-    /// `subs_…` or `otp_…`.
+    /// The ID of the purchase: `subs_…` for a subscription or `otp_…` for a one-time purchase.
     package var purchaseID: String
     package var transactionID: String
     package var originalTransactionID: String
     package var offer: String
     package var previousOffer: String?
-    /// Whether the holder's purchase began with it.
+    /// Whether the event belongs to the start of its owner's purchase.
     package var isFirst: Bool
     package var status: String?
     package var price: Double
-    /// All that was paid for it so far.
+    /// The total amount that was paid for the purchase until this event.
     package var revenue: Double
     package var charge: Charge?
     package var currency: String

@@ -1,9 +1,12 @@
 package import Conformance
 
-/// States the facts of a Purchasely event that a contract's line names; the writer turns them into
-/// a body.
+/// A factory for the Purchasely events that a contract describes.
+///
+/// `PurchaselyEventWriter` encodes them.
 package struct PurchaselyEventFactory: Sendable {
-    /// What every plan costs: no contract may depend on it.
+    /// The price of every plan.
+    ///
+    /// No contract may depend on this price.
     private static let price = 9.99
 
     package let namespace: Namespace
@@ -14,10 +17,13 @@ package struct PurchaselyEventFactory: Sendable {
         self.base = base
     }
 
-    /// The event's id: lower case, as in every published body.
+    /// Returns the ID of the event with this name in a contract, in lower case as in every
+    /// published body.
     package func eventID(of name: String) -> String { namespace.eventID(of: name).lowercased() }
 
-    /// The whole body, keys in an order drawn from the event's id.
+    /// Returns the complete webhook body of an event that a contract describes.
+    ///
+    /// The order of its keys is derived from the event's ID.
     package func body(_ spec: PurchaselySpec, name: String) -> JSONValue {
         let event = event(spec, name: name)
         var generator = SeededGenerator(seed: 0, text: event.id)
@@ -25,7 +31,9 @@ package struct PurchaselyEventFactory: Sendable {
         return .object(JSONObject(members: written.members.shuffled(using: &generator)))
     }
 
-    /// The event that a line names, which is the delivery's of that name.
+    /// Returns the event that a contract describes.
+    ///
+    /// `name` is the name of the event's delivery in the contract.
     package func event(_ spec: PurchaselySpec, name: String) -> PurchaselyEvent {
         let holder = namespace.id(of: spec.user)
         let purchase = namespace.hex("subscription", spec.subscription, count: 16).uppercased()
@@ -61,7 +69,10 @@ package struct PurchaselyEventFactory: Sendable {
         )
     }
 
-    /// A purchase begins with an event of its own time; changed plans and transfers go on.
+    /// Whether the event starts a purchase.
+    ///
+    /// Such an event happens at the time of the purchase, and is neither a change of plan nor a
+    /// transfer.
     private func isFirst(_ spec: PurchaselySpec) -> Bool {
         (spec.purchased ?? spec.time) == spec.time && spec.previousPlan == nil
             && spec.other == nil
@@ -70,7 +81,8 @@ package struct PurchaselyEventFactory: Sendable {
     private func status(_ spec: PurchaselySpec) -> String? {
         if spec.isOneTime { return nil }
         if let status = spec.status { return status }
-        // A transfer's DEACTIVATE still reads AUTO_RENEWING (trap 16).
+        // The DEACTIVATE event of a transfer still contains AUTO_RENEWING (trap 16 of the
+        // Purchasely fact sheet).
         return spec.name == "RENEWAL_DISABLED" ? "AUTO_RENEWING_CANCELED" : "AUTO_RENEWING"
     }
 

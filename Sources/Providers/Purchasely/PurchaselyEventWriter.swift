@@ -1,9 +1,9 @@
 package import Conformance
 
-/// Writes events as Purchasely does, version 3: flat, every date twice, and what does not apply
-/// left out.
+/// An encoder for events in version 3 of Purchasely's webhook format: flat, with every date twice,
+/// and without members that do not apply.
 ///
-/// Source: Purchasely fact sheet, section 5, and the published bodies, which a test compares.
+/// Source: Purchasely fact sheet, section 5. A test compares the result with the published bodies.
 package enum PurchaselyEventWriter {
     package static func object(_ event: PurchaselyEvent) -> JSONObject {
         .present(
@@ -11,10 +11,12 @@ package enum PurchaselyEventWriter {
         )
     }
 
-    /// The same as version 2 told it: nested, and by the two names it had for what grants and what
-    /// revokes (fact sheet, sections 4 and 8).
+    /// Encodes an event in version 2 of Purchasely's webhook format, which is nested.
     ///
-    /// - Returns: Nil for what version 2 had no name for.
+    /// It has one name for granting access and one for revoking it (Purchasely fact sheet, sections
+    /// 4 and 8).
+    ///
+    /// - Returns: The body; nil for an event that has no name in version 2.
     package static func version2(_ event: PurchaselyEvent) -> JSONObject? {
         let names = ["ACTIVATE": "PURCHASE_VALIDATED", "DEACTIVATE": "SUBSCRIPTION_EXPIRED"]
         guard let name = names[event.name] else { return nil }
@@ -23,7 +25,7 @@ package enum PurchaselyEventWriter {
             case .user(let id): ["vendor_id": .string(id)]
             case .anonymous(let id): ["anonymous_id": .string(id)]
             }
-        // Where it was bought; purchases on the web are of no platform.
+        // The platform of each store. Purchases on the web have no platform.
         let platforms = [
             "APPLE_APP_STORE": "IOS", "GOOGLE_PLAY_STORE": "ANDROID",
             "HUAWEI_APPGALLERY": "ANDROID",
@@ -69,7 +71,9 @@ package enum PurchaselyEventWriter {
         ]
     }
 
-    /// A holder by one of the two names, never by both.
+    /// Returns the key and the value that name the owner of a purchase.
+    ///
+    /// A body contains only one of the two keys.
     private static func name(_ holder: PurchaselyEvent.Holder) -> (key: String, id: String) {
         switch holder {
         case .user(let id): ("user_id", id)
@@ -78,7 +82,7 @@ package enum PurchaselyEventWriter {
     }
 
     private static func purchase(_ event: PurchaselyEvent) -> Members {
-        // Purchases on the web come from no bundle and no device.
+        // Purchases on the web have neither a bundle ID nor a device.
         let isOnWeb = event.store == "STRIPE"
         return [
             ("environment", .string(event.environment)), ("store", .string(event.store)),
@@ -98,7 +102,9 @@ package enum PurchaselyEventWriter {
         ]
     }
 
-    /// The console's currency is part of some names.
+    /// Returns the members about money.
+    ///
+    /// The names of some members contain the currency that the console is set to.
     private static func money(_ event: PurchaselyEvent) -> Members {
         func number(_ value: Double) -> JSONValue { .number(JSONNumber(value)) }
         let currency = event.currency.lowercased()
@@ -114,7 +120,8 @@ package enum PurchaselyEventWriter {
     }
 
     private static func situation(_ event: PurchaselyEvent) -> Members {
-        // Filled except on the very first of these two (section 5).
+        // The first ACTIVATE and the first SUBSCRIPTION_STARTED lack this member (Purchasely fact
+        // sheet, section 5).
         let hasNoPrevious =
             event.isFirst && ["ACTIVATE", "SUBSCRIPTION_STARTED"].contains(event.name)
         var members: Members = [
@@ -126,7 +133,8 @@ package enum PurchaselyEventWriter {
             ),
         ]
         if let other = event.other.map(name) {
-            // Only these say who the other one is (section 7).
+            // Only these two kinds of events name the other owner (Purchasely fact sheet, section
+            // 7).
             if event.name.hasSuffix("_TRANSFERRED") {
                 members.append(("transferred_to_" + other.key, .string(other.id)))
             } else if event.name.hasSuffix("_RECEIVED") {
@@ -136,7 +144,9 @@ package enum PurchaselyEventWriter {
         return members
     }
 
-    /// Every date has a text and a number.
+    /// Returns the members about dates.
+    ///
+    /// Every date is encoded twice, as a string and as a number of milliseconds.
     private static func dates(_ event: PurchaselyEvent) -> Members {
         let dates = event.dates
         let times: [(String, Instant?)] = [

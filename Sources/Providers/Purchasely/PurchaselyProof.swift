@@ -1,11 +1,15 @@
 package import Conformance
 
 extension PurchaselySender {
-    /// How old a signature may be, in seconds (Purchasely fact sheet, section 2: left to the
-    /// receiver; the documentation speaks of fifteen minutes).
+    /// The largest age of a signature that a receiver accepts, in seconds.
+    ///
+    /// Purchasely leaves this limit to the receiver, but its documentation mentions fifteen minutes
+    /// (Purchasely fact sheet, section 2).
     private static let ageMax: UInt64 = 900
 
-    /// Which of the requests that this sender can make it is; without a secret nothing is examined.
+    /// Classifies the signature of a request as one of the kinds that this sender can create.
+    ///
+    /// Without a secret, the signature is not checked.
     package func proof(of request: HTTPMessage.Request, at now: Instant) -> SenderProof {
         SenderProof(signature: secret.map { use(in: request, $0.exposed, at: now) })
     }
@@ -22,7 +26,7 @@ extension PurchaselySender {
         guard let text = request[field: PurchaselySignature.timestampName],
             let timestamp = Int64(text), code.utf8.count == 64, code.allSatisfy(\.isHexDigit)
         else { return .malformed }
-        // A signature of another key and one of another body look alike.
+        // A signature with another key cannot be distinguished from a signature of another body.
         guard code == PurchaselySignature.code(of: request.body, timestamp: text, secret: key)
         else { return .wrongKey }
         let age = now.seconds.subtractingSaturated(timestamp)

@@ -3,7 +3,8 @@ package import Conformance
 extension PurchaselyState: Provider {
     package static let party = Exchange.Party.purchasely
     package static let hosts = [ServiceHost("api.purchasely.io", paths: [clientPath])]
-    /// Where a backend synchronises custom audiences: the one published call of a backend.
+    /// The start of the path for the synchronization of custom audiences, which is the only
+    /// published call for backends.
     private static let clientPath = "/client/mobile_applications/"
     package static var operations: [ServiceOperation] {
         ["GET", "POST", "PUT", "PATCH", "DELETE"].map { method in
@@ -14,8 +15,8 @@ extension PurchaselyState: Provider {
                 standing: .refused,
                 isDescribed: true,
                 isValidated: false,
-                deviation: "403 as to an account without custom audiences; no other call of a "
-                    + "backend is published"
+                deviation: "403 as for an account without custom audiences; no other call for "
+                    + "backends is published"
             )
         }
     }
@@ -41,13 +42,16 @@ extension PurchaselyState: Provider {
         setup.text(.purchaselySigning).map { ["PURCHASELY_WEBHOOK_SECRET": $0] } ?? [:]
     }
 
-    /// It has no API, and so no key.
+    /// Creates the fake and ignores the API key, because the fake has no API.
     package init(seed: UInt64, key _: Secret?) {
         self.init(seed: seed)
     }
 
-    /// Purchasely calls a backend; all that one may call is refused as to an account without the
-    /// feature (documentation of the Client API: Bearer keys, `FEATURE_NOT_ENABLED`).
+    /// Refuses every API call of a backend, as for an account without custom audiences.
+    ///
+    /// Purchasely itself calls the backend.
+    ///
+    /// Source: documentation of Purchasely's Client API (Bearer keys, `FEATURE_NOT_ENABLED`).
     package mutating func respond(
         to request: HTTPMessage.Request,
         at _: Instant,
@@ -65,7 +69,7 @@ extension PurchaselyState: Provider {
             response = Self.refusal(
                 404,
                 "NOT_FOUND",
-                "Purchasely calls a backend and answers none here; move it with the control API, "
+                "the fake Purchasely has no such path; perform actions with the control API: "
                     + "POST /assay/v1/purchasely/{action}"
             )
         }
@@ -129,7 +133,8 @@ extension PurchaselyState: Provider {
         return WebhookAttempt(url: webhook.url) { sender.request(body, path: $0, at: now) }
     }
 
-    /// A body of version 3 (fact sheet, section 5), or of version 2 (section 8), as it was published.
+    /// Recognizes a published webhook body of version 3 (Purchasely fact sheet, section 5) or of
+    /// version 2 (section 8).
     package static func event(in value: JSONValue) -> ShownEvent? {
         let isCurrent = value["event_name"]?.string != nil && value["event_id"]?.string != nil
         let isOld = value["name"]?.string != nil && value["properties"]?.object != nil

@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// Buying, and purchases that move from one holder to another (fact sheet, section 7).
+/// The fake Purchasely's operations that create purchases and transfer them to another owner
+/// (Purchasely fact sheet, section 7).
 extension PurchaselyState {
     mutating func buy(_ body: JSONObject, at now: Instant) throws(StoreAction.Refusal) {
         func text(_ name: String, _ normal: String) -> String { body[name]?.string ?? normal }
@@ -14,7 +15,7 @@ extension PurchaselyState {
             "RENEWING_SUBSCRIPTION", "NON_RENEWING_SUBSCRIPTION", "CONSUMABLE", "NON_CONSUMABLE",
         ]
         guard types.contains(type) else {
-            throw StoreAction.Refusal("'type' is none of \(types.joined(separator: ", "))")
+            throw StoreAction.Refusal("'type' must be one of \(types.joined(separator: ", "))")
         }
         let made = made(type, body, at: now)
         subscriptions[made.id] = made
@@ -88,7 +89,9 @@ extension PurchaselyState {
 
     // MARK: Transfer, section 7
 
-    /// From an anonymous id only subscriptions move; a restore may take one-time purchases too.
+    /// Moves the subscriptions of a user or anonymous ID to another user.
+    ///
+    /// With `everything`, it moves one-time purchases too, as a restore of purchases may do.
     mutating func transfer(
         from loser: String,
         to winner: String,
@@ -107,7 +110,8 @@ extension PurchaselyState {
             let former: PurchaselyEvent.Holder =
                 old.userID == nil ? .anonymous(loser) : .user(loser)
             let kind = old.isOneTime ? "ONE_TIME_PURCHASE" : "SUBSCRIPTION"
-            // The published bodies have one time; no order is promised.
+            // The published events of a transfer all have the same time, and Purchasely guarantees
+            // no order.
             if settings.transferOrder == .deactivateFirst {
                 send("DEACTIVATE", lost, at: now) { $0.other = .user(winner) }
                 send("ACTIVATE", moved, at: now) { $0.other = former }

@@ -1,11 +1,13 @@
 package import Conformance
 
-/// Builds the request that carries a Purchasely event.
+/// The sender of Purchasely's webhooks.
+///
+/// It creates the request that delivers an event.
 package struct PurchaselySender: Sendable {
     package let method: String
     package let path: String
     package let secret: Secret?
-    /// The old header beside the new one.
+    /// Whether the sender adds the deprecated signature header in addition to the current one.
     package var sendsDeprecated = false
 
     package init(method: String, path: String, secret: Secret?) {
@@ -27,7 +29,9 @@ package struct PurchaselySender: Sendable {
         return HTTPMessage.Request(method, path, fields: fields, body: body)
     }
 
-    /// The headers that prove the sender, or fail to.
+    /// Returns the headers that prove the sender.
+    ///
+    /// For a wrong kind of signature, it returns headers that fail to prove the sender in that way.
     private func proof(
         of body: [UInt8],
         _ key: String,

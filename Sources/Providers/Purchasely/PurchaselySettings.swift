@@ -7,24 +7,35 @@ package struct PurchaselySettings: Hashable, Codable, Sendable {
         case activateFirst = "activate-first"
     }
 
-    /// No order is promised (fact sheet, section 7).
+    /// The order in which a transfer sends its ACTIVATE and DEACTIVATE events.
+    ///
+    /// Purchasely guarantees no order (Purchasely fact sheet, section 7).
     package var transferOrder = TransferOrder.deactivateFirst
-    /// Whether 404 counts as handled: the documentation contradicts itself (section 3).
+    /// Whether the sender counts a response with status 404 as success.
+    ///
+    /// The documentation contradicts itself (Purchasely fact sheet, section 3).
     package var takes404 = false
-    /// The old header beside the new one.
+    /// Whether webhooks carry the deprecated signature header in addition to the current one.
     package var sendsDeprecatedSignature = false
-    /// Bodies of version 2, which had two names for what grants and what revokes (section 8).
+    /// Whether webhook bodies have the format of version 2.
+    ///
+    /// That version has only one event name for granting access and one for revoking it (Purchasely
+    /// fact sheet, section 8).
     package var sendsVersion2: Bool?
-    /// Only these events are sent, as the console toggles them; empty: all.
+    /// The names of the only events that are sent, as selected in Purchasely's console.
+    ///
+    /// If the list is empty, all events are sent.
     package var events: [String] = []
-    /// The console's currency, which names some of the members.
+    /// The currency that Purchasely's console is set to.
+    ///
+    /// It is part of the names of some members.
     package var currency = "EUR"
     package var bundleID = "com.example.app"
 
     package init() {}
 }
 
-/// Where Purchasely sends its events.
+/// The destination of Purchasely's webhook events, with the secret that signs them.
 package struct PurchaselyWebhook: Hashable, Sendable {
     package var url: String
     package var secret: Secret?
@@ -36,6 +47,8 @@ package struct PurchaselyWebhook: Hashable, Sendable {
 }
 
 extension PurchaselyWebhook: Codable {
-    /// The secret is configuration and never saved.
+    /// The members of the saved state.
+    ///
+    /// The secret is not among them, because it is configuration.
     private enum CodingKeys: String, CodingKey { case url }
 }

@@ -1,9 +1,10 @@
 internal import Crypto
 
-/// `X-PURCHASELY-REQUEST-SIGNATURE`: hex HMAC-SHA256 of the timestamp's text and the raw body,
-/// without anything between, keyed with the shared secret's UTF-8 bytes.
+/// The signature in the header `X-PURCHASELY-REQUEST-SIGNATURE`.
 ///
-/// Source: Purchasely fact sheet, section 2.
+/// It is an HMAC-SHA256 in hex, keyed with the UTF-8 bytes of the shared secret. The message is the
+/// timestamp as a string, directly followed by the raw body. Source: Purchasely fact sheet, section
+/// 2.
 package enum PurchaselySignature {
     package static let fieldName = "X-PURCHASELY-REQUEST-SIGNATURE"
     package static let timestampName = "X-PURCHASELY-TIMESTAMP"
@@ -13,7 +14,8 @@ package enum PurchaselySignature {
         hex(Array(timestamp.utf8) + body, secret)
     }
 
-    /// The scheme of old, which does not cover the body.
+    /// Returns the deprecated signature of a webhook request, which covers the timestamp but not
+    /// the body.
     package static func deprecatedCode(timestamp: String, secret: String) -> String {
         hex(Array((secret + timestamp).utf8), secret)
     }

@@ -1,8 +1,9 @@
 package import Conformance
 
-/// The fake Purchasely: subscriptions of anonymous and connected users, and the events about them.
+/// The fake Purchasely: the subscriptions of anonymous and signed-in users, and the events about
+/// these subscriptions.
 ///
-/// Facts: Purchasely fact sheet, sections 4 to 7.
+/// Source: Purchasely fact sheet, sections 4 to 7.
 package struct PurchaselyState: Hashable, Codable, Sendable {
     package struct Subscription: Hashable, Codable, Sendable {
         package let id: String
@@ -32,15 +33,19 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
 
         package var isOneTime: Bool { !purchaseType.hasSuffix("SUBSCRIPTION") }
 
-        /// Events of one holder go one after the other (section 3).
+        /// The ID of the current owner of the subscription.
+        ///
+        /// The events of one owner are delivered one after the other (Purchasely fact sheet,
+        /// section 3).
         package var holder: String { userID ?? anonymousID ?? "" }
     }
 
-    /// An event that waits to be queued.
+    /// A webhook event that is ready to be put into the delivery queue.
     package struct Event: Hashable, Codable, Sendable {
         package let id: String
         package let name: String
-        /// Who has it; of a transfer both, so that its events keep their order.
+        /// The IDs of the owners whose events must keep their order: one owner, or for a transfer
+        /// both owners.
         package let holders: [String]
         package let subscriptionID: String
         package let body: JSONObject
@@ -58,32 +63,35 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
         ids = IDSource(seed: seed, text: "purchasely")
     }
 
-    // MARK: Events on their way out
+    // MARK: Outgoing events
 
-    /// The events since the last call, in order.
+    /// Returns and removes the webhook events created since the last call, in order.
     package mutating func takeEvents() -> [Event] {
         defer { outgoing = [] }
         return outgoing
     }
 
-    /// The events that `takeEvents` will hand out.
+    /// Returns the webhook events that `takeEvents` will return, without removing them.
     package func peekEvents() -> [Event] { outgoing }
 
     mutating func emit(_ event: Event) { outgoing.append(event) }
 
-    /// The request of one attempt: signed anew, the body as it was.
+    /// Creates the request of one delivery attempt.
+    ///
+    /// It has a new signature and the original body.
     package func request(_ body: [UInt8], path: String, at now: Instant) -> HTTPMessage.Request {
         var sender = PurchaselySender(method: "POST", path: path, secret: webhook?.secret)
         sender.sendsDeprecated = settings.sendsDeprecatedSignature
         return sender.request(body: body, at: now)
     }
 
-    // MARK: The passing of time
+    // MARK: Time
 
-    /// When something next happens by itself; nil when nothing will.
+    /// The next time at which a subscription changes without an action; nil when there is no such
+    /// time.
     package var nextMoment: Instant? { subscriptions.nextDue?.time }
 
-    /// Renews, ends and unpauses what is due by then, in the order of its time.
+    /// Returns the expected number of automatic renewals of subscriptions until a time.
     package func renewalCount(by time: Instant) -> Int {
         subscriptions.all.reduce(0) { count, found in
             guard found.isActive, let next = found.moment, next <= time else { return count }
@@ -92,6 +100,8 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
         }
     }
 
+    /// Renews, ends and unpauses the subscriptions that are due until this time, in the order of
+    /// their due times.
     package mutating func advance(to now: Instant) {
         while let due = subscriptions.nextDue, due.time <= now,
             let found = subscriptions[due.id]
@@ -107,7 +117,8 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
             do throws(StoreAction.Refusal) {
                 try change(found, action, JSONObject(), at: time)
             } catch {
-                // What cannot go on must not be tried for ever.
+                // The automatic change of this subscription failed. Without this line, the loop
+                // would try it again forever.
                 subscriptions[found.id]?.isActive = false
             }
         }

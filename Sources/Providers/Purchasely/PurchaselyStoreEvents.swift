@@ -1,6 +1,8 @@
 internal import Conformance
 
-/// States the facts of the events about a subscription; the writer turns them into bodies.
+/// Functions that create the events about the fake Purchasely's subscriptions.
+///
+/// `PurchaselyEventWriter` encodes the events.
 extension PurchaselyState {
     mutating func charge(
         _ found: Subscription,
@@ -13,7 +15,7 @@ extension PurchaselyState {
         }
     }
 
-    /// Sends an event unless the console has switched it off.
+    /// Sends an event about a subscription, unless the event is switched off in the console.
     mutating func send(
         _ name: String,
         _ found: Subscription,
@@ -26,7 +28,7 @@ extension PurchaselyState {
         let body =
             isOld
             ? PurchaselyEventWriter.version2(event) : PurchaselyEventWriter.object(event)
-        // Version 2 has no name for most of what version 3 tells.
+        // The format of version 2 has no name for most events of version 3.
         guard let body else { return }
         let told = (isOld ? body["name"]?.string : nil) ?? name
         guard settings.events.isEmpty || settings.events.contains(told) else { return }

@@ -1,14 +1,16 @@
 package import Conformance
 
-/// A purchase as RevenueCat keeps it: one line per product, its latest state.
+/// RevenueCat's record of a purchase: the latest state of one product of a customer.
 package struct Purchase: Hashable, Codable, Sendable {
     package var productID: String
-    /// Play's base plan, which webhooks join to the id and REST keeps apart.
+    /// The base plan of a product on Play.
+    ///
+    /// Webhooks append it to the product ID, while REST keeps it separate.
     package var planID: String?
-    /// As webhooks write it: `APP_STORE`.
+    /// The store as webhooks spell it, for example `APP_STORE`.
     package var store: String
     package var environment: String
-    /// As webhooks write it: `NORMAL`, `TRIAL`, `INTRO`, `PROMOTIONAL`.
+    /// The type of the period as webhooks spell it: `NORMAL`, `TRIAL`, `INTRO` or `PROMOTIONAL`.
     package var period: String
     package var purchased: Instant
     package var originallyPurchased: Instant
@@ -27,15 +29,21 @@ package struct Purchase: Hashable, Codable, Sendable {
     package var offering: String?
     package var offerCode: String?
     package var isFamilyShared = false
-    /// Time of the event that wrote this, so that an older one does not overwrite it.
+    /// The time of the event that set this state of the purchase.
+    ///
+    /// An older event does not overwrite the state.
     package var asOf: Instant
 
-    // What only the store model knows.
-    /// What the app showed for it over REST, so that another user's receipt with it is recognised.
+    // The following members are used only by the store model.
+    /// The receipt token that the app sent over REST.
+    ///
+    /// It identifies the purchase when another user sends the same receipt.
     package var receiptToken: String?
-    /// When the period began that an event from outside reported last.
+    /// The start of the period that the latest event from outside the store model reported.
     package var beganAt: Instant?
-    /// Written by an event from outside; the model does not go on with it by itself.
+    /// Whether an event from outside the store model set this purchase.
+    ///
+    /// The model then makes no automatic changes to it.
     package var isScripted = false
     package var willRenew = false
     package var hasEnded = false
@@ -44,15 +52,18 @@ package struct Purchase: Hashable, Codable, Sendable {
     package var isTemporary = false
     @StoredCount package var renewalNumber: Int64 = 1
     package var cancelReason: String?
-    /// The product that takes over at the end of the period.
+    /// The ID of the product that replaces this one at the end of the period; nil for no change.
     package var nextProductID: String?
 
     package var isSandbox: Bool { environment == "SANDBOX" }
 
-    /// As webhooks name it: Play joins the base plan.
+    /// The product ID as webhooks spell it.
+    ///
+    /// An ID from Play includes the base plan.
     package var webhookProductID: String { planID.map { "\(productID):\($0)" } ?? productID }
 
-    /// During grace an entitlement's end covers the grace time (section 4.2, *inferred*).
+    /// The time at which access ends: the end of the period, or of a later grace period
+    /// (*inferred*; RevenueCat fact sheet, section 4.2).
     package var effectiveEnd: Instant? {
         guard let expires else { return nil }
         return max(expires, graceEnd ?? expires)
@@ -64,7 +75,8 @@ package struct Purchase: Hashable, Codable, Sendable {
     }
 }
 
-/// A person with all the ids RevenueCat has seen for them (fact sheet, section 5).
+/// A RevenueCat customer with all IDs that belong to the same person (RevenueCat fact sheet,
+/// section 5).
 package struct Customer: Hashable, Codable, Sendable {
     package var ids: [String]
     package var originalID: String
@@ -74,20 +86,28 @@ package struct Customer: Hashable, Codable, Sendable {
     package var lastPlatform: String?
     package var subscriptions: [String: Purchase] = [:]
     package var oneTime: [String: [Purchase]] = [:]
-    /// Refunded one-time purchases, which nobody is shown: a refund can be taken back.
+    /// Refunded one-time purchases of the customer.
+    ///
+    /// No response shows them, but their refund can be reversed.
     package var refundedOneTime: [Purchase]?
     package var attributes = JSONObject()
     package var experiments: [JSONValue] = []
     package var restoreBehavior: RevenueCatSettings.RestoreBehavior?
     package var offeringOverride: String?
-    /// What is left of virtual currencies, by their code.
+    /// The customer's balances of virtual currencies, by currency code.
     package var balances: [String: Int64]?
 
     package static func isAnonymous(_ id: String) -> Bool { id.hasPrefix("$RCAnonymousID:") }
 
     package var isAnonymous: Bool { ids.allSatisfy(Self.isAnonymous) }
 
-    /// Last seen identified alias, else last seen alias, else any (section 2.4).
+    /// The current App User ID of the customer.
+    ///
+    /// It is the last seen ID, unless that one is anonymous and the customer has an identified ID.
+    ///
+    /// In this case, it is the customer's latest identified ID.
+    ///
+    /// Source: RevenueCat fact sheet, section 2.4.
     package var currentID: String {
         if let last = lastSeenID, !Self.isAnonymous(last) { return last }
         return ids.last { !Self.isAnonymous($0) } ?? lastSeenID ?? originalID
@@ -117,13 +137,13 @@ package struct Customer: Hashable, Codable, Sendable {
         }
     }
 
-    /// Takes a refunded one-time purchase out of what is shown.
+    /// Moves a one-time purchase from the visible purchases to `refundedOneTime`.
     package mutating func hide(_ purchase: Purchase) {
         remove(purchase)
         refundedOneTime = (refundedOneTime ?? []) + [purchase]
     }
 
-    /// Takes over what the other one bought.
+    /// Adds the purchases and the balances of another customer to this one.
     package mutating func take(from other: Customer) {
         subscriptions.merge(other.subscriptions) { $0.asOf >= $1.asOf ? $0 : $1 }
         oneTime.merge(other.oneTime, uniquingKeysWith: +)
@@ -183,7 +203,8 @@ package struct Customer: Hashable, Codable, Sendable {
         ]
     }
 
-    /// Null without an active subscription; the farthest expiry decides otherwise.
+    /// Returns the management URL of the customer's active subscription that expires last; null
+    /// without an active subscription.
     private func managementURL(at now: Instant) -> JSONValue {
         let active = subscriptions.values.filter { $0.isActive(at: now) }
         let last = active.max {
@@ -217,11 +238,16 @@ extension Purchase {
         return .object(fields)
     }
 
-    /// REST v1 knows these three alone (API description of v1, `Subscription.period_type`); a grant is a
-    /// normal period there.
+    /// The type of the period as REST v1 spells it.
+    ///
+    /// Only three values exist there, so a granted period counts as `normal`.
+    ///
+    /// Source: API description of REST v1, `Subscription.period_type`.
     private var periodType: String { ["TRIAL": "trial", "INTRO": "intro"][period] ?? "normal" }
 
-    /// What the dashboard calls the product: nobody named it here, so its id does, in words.
+    /// The display name of the product.
+    ///
+    /// The fake derives it from the words of the product ID, because no dashboard sets a name.
     private var displayName: String {
         productID.split { !($0.isLetter || $0.isNumber) }
             .map { $0.prefix(1).uppercased() + $0.dropFirst() }
@@ -247,7 +273,7 @@ extension Purchase {
             "unsubscribe_detected_at": Self.date(unsubscribed),
         ]
         if let planID { fields["product_plan_identifier"] = .string(planID) }
-        // Upper case, and omitted for Play.
+        // The value of `ownership_type` is in upper case. The member is omitted for Play.
         if store != "PLAY_STORE" {
             fields["ownership_type"] = isFamilyShared ? "FAMILY_SHARED" : "PURCHASED"
         }

@@ -1,10 +1,14 @@
 package import Conformance
 
-/// RevenueCat's OneSignal integration: tags written after each event (fact sheet, section 6;
-/// OneSignal fact sheet, section 11). URLs and the user-centric body are *inferred*.
+/// RevenueCat's OneSignal integration, which writes tags of a OneSignal user after each event.
+///
+/// The URLs and the body of the user-centric API are *inferred*. Source: RevenueCat fact sheet,
+/// section 6; OneSignal fact sheet, section 11.
 extension RevenueCatState {
-    /// The call that an event causes; nil for events that are not sent and customers without a
-    /// OneSignal id.
+    /// Returns the call to OneSignal that an event causes.
+    ///
+    /// Nil for an event that the integration does not send, and for a customer without a OneSignal
+    /// ID.
     package func oneSignalCall(for event: JSONObject) -> HTTPMessage.Request? {
         let type = event["type"]?.string ?? ""
         guard let names = Self.integrationNames[type],
@@ -34,7 +38,9 @@ extension RevenueCatState {
         )
     }
 
-    /// The integration's own name of each event that is sent; TRANSFER is not.
+    /// The name that the integration gives to each type of event that it sends.
+    ///
+    /// The integration does not send TRANSFER.
     private static let integrationNames: [String: String] = [
         "INITIAL_PURCHASE": "initial_purchase", "RENEWAL": "renewal",
         "CANCELLATION": "cancellation", "UNCANCELLATION": "uncancellation",
@@ -43,7 +49,9 @@ extension RevenueCatState {
         "NON_RENEWING_PURCHASE": "non_renewing_purchase",
     ]
 
-    /// The tags that it keeps up to date, and nobody else should write (clause O-05).
+    /// The OneSignal tags that the integration maintains.
+    ///
+    /// Backends must not write these tags (clause O-05 of Assay's contracts).
     package static let integrationTags: Set<String> = [
         "app_user_id", "period_type", "purchased_at", "expiration_at", "store", "environment",
         "last_event_type", "product_id", "entitlement_ids", "active_subscription",
@@ -57,13 +65,15 @@ extension RevenueCatState {
         case "INITIAL_PURCHASE" where isTrial: name = "trial_started"
         case "RENEWAL" where event["is_trial_conversion"] == true: name = "trial_converted"
         case "CANCELLATION" where isTrial: name = "trial_cancelled"
-        // `integrationNames` has the name of every type that is told, and only those come here.
+        // All other types keep the name from `integrationNames`. A type without a name never gets
+        // here.
         default: break
         }
         func seconds(_ key: String) -> JSONValue? {
             event[key]?.int64.map { .integer($0 / 1000) }
         }
-        // The sample of an expiration carries these five and the status alone.
+        // The published sample of an expiration contains only the first five of these tags, and the
+        // status.
         var tags: [(String, JSONValue?)] = [
             ("period_type", event["period_type"]),
             ("purchased_at", seconds("purchased_at_ms")),
@@ -98,7 +108,9 @@ extension RevenueCatState {
         )
     }
 
-    /// Only with a grace period; without one the status stays what it was.
+    /// Returns the value of `subscription_status` for a subscription in its grace period.
+    ///
+    /// Nil without a grace period, which leaves the status unchanged.
     private func graceStatus(of event: JSONObject, _ isTrial: Bool) -> String? {
         let product = event["product_id"]?.string?.split(separator: ":").first.map(String.init)
         guard let id = event["app_user_id"]?.string, let known = customer(id),
@@ -107,7 +119,8 @@ extension RevenueCatState {
         return isTrial ? "grace_period_trial" : "grace_period"
     }
 
-    /// `subscription_status` after an event (*inferred* from the definitions).
+    /// Returns the value of the tag `subscription_status` after an event (*inferred* from the
+    /// definitions of the values); nil to leave it unchanged.
     private func status(of event: JSONObject, _ type: String, _ isTrial: Bool) -> String? {
         switch type {
         case "INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION":

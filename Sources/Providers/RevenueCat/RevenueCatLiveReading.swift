@@ -1,7 +1,10 @@
 internal import Conformance
 
 extension RevenueCatState {
-    /// REST v1 makes whoever is asked for: it is read only of customers that v2 lists.
+    /// Instructions for reading a live RevenueCat project.
+    ///
+    /// They read with REST v1 only customers that REST v2 lists, because v1 creates every customer
+    /// that is read.
     package static var liveReading: LiveReading? {
         let project = "/v2/projects/{project_id}"
         let customer = project + "/customers/{customer_id}"
@@ -25,7 +28,7 @@ extension RevenueCatState {
                 .init("purchase_id", customer + "/purchases", first),
             ],
             queries: [
-                // The two searches have to be told what for.
+                // These two search operations require a search term.
                 project + "/subscriptions": "?store_subscription_identifier=none",
                 project + "/purchases": "?store_purchase_identifier=none",
             ],
@@ -35,7 +38,7 @@ extension RevenueCatState {
             ],
             absentWhenUnset: [],
             fill: { services, now in
-                // An entitlement of each, for stores tell different things of it.
+                // One purchase in each kind of store, because responses differ by store.
                 var plan = Catalog.Product(days: 30, price: 9.99, entitlements: ["play"])
                 plan.basePlan = "monthly"
                 services.revenueCat.catalog.products["plan"] = plan

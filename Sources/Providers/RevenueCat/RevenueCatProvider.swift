@@ -73,7 +73,9 @@ extension RevenueCatState: Provider {
 
     // MARK: Webhooks
 
-    /// The dashboard's first configuration; the others stay.
+    /// Replaces the webhook configuration `main` of the dashboard.
+    ///
+    /// The other configurations stay.
     package mutating func connect(_ target: WebhookTarget) {
         webhooks.removeAll { $0.id == "main" }
         webhooks.append(
@@ -86,7 +88,8 @@ extension RevenueCatState: Provider {
         )
     }
 
-    /// Events go to the webhooks that take them, and to OneSignal as tags.
+    /// Queues the fake RevenueCat's pending events for the webhooks that accept them, and writes
+    /// them to OneSignal as tags.
     package static func settle(
         _ services: inout Services,
         at now: Instant
@@ -110,13 +113,15 @@ extension RevenueCatState: Provider {
                 id: (event["id"] ?? event["event_id"])?.string ?? "",
                 type: event["type"]?.string ?? "",
                 group: event["original_app_user_id"]?.string ?? "",
-                // Events that are born together are dispatched at the same time.
+                // Events that are created together are sent at the same time.
                 due: min(instant(event["event_timestamp_ms"]) ?? now, now)
             )
         }
     }
 
-    /// The integration's call to OneSignal; nil for events that it does not tell.
+    /// Makes the OneSignal integration's call for an event.
+    ///
+    /// Returns nil for an event that the integration does not send.
     private static func tag(
         _ event: JSONObject,
         _ services: inout Services,
@@ -149,7 +154,8 @@ extension RevenueCatState: Provider {
         }
     }
 
-    /// The whole body, or the event alone, as the dashboard shows it.
+    /// Recognizes a RevenueCat event: a complete webhook body, or only the event as the dashboard
+    /// shows it.
     package static func event(in value: JSONValue) -> ShownEvent? {
         let event = value["event"] ?? value
         let isNamed = (event["id"] ?? event["event_id"])?.string != nil
@@ -183,8 +189,12 @@ extension RevenueCatState: Provider {
 }
 
 extension RevenueCatState {
-    /// Without a key of its own the fake takes any caller for a backend; a page with the public key
-    /// of an app is the app.
+    /// Whether web pages of other origins must not send this request.
+    ///
+    /// While the fake has no API key, they must not use writing operations.
+    ///
+    /// Without a key, the fake accepts any caller as a backend. A page with the public key of an
+    /// app is an exception: it counts as the app.
     package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
         guard key == nil, !["GET", "HEAD"].contains(request.method) else { return false }
         let credential = request.authorization?.credential ?? ""

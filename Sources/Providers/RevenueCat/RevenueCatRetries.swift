@@ -1,7 +1,8 @@
-/// RevenueCat's retry schedules.
+/// The retry schedules of RevenueCat's webhook deliveries.
 extension RetrySchedule {
-    /// After any answer but 200, or none within 60 s: five retries, after 5, 10, 20, 40 and 80
-    /// minutes; then delivery stops for good.
+    /// The schedule after any status except 200, or no response within 60 s.
+    ///
+    /// Five retries follow after 5, 10, 20, 40 and 80 minutes; then the delivery stops permanently.
     ///
     /// Source: RevenueCat fact sheet, sections 1.3 and 1.4 (RevenueCat docs, "Webhooks").
     package static let revenueCat = RetrySchedule(
@@ -10,14 +11,17 @@ extension RetrySchedule {
         successes: [200]
     )
 
-    /// The dashboard's test event, which was seen not to be retried (section 1.4).
+    /// The schedule of the dashboard's test event, for which no retries were observed (RevenueCat
+    /// fact sheet, section 1.4).
     package static let test = RetrySchedule(
         delays: [],
         answerMax: .seconds(60),
         successes: [200]
     )
 
-    /// The schedule of an event of that type, for the fake's sender and for the runner.
+    /// Returns the retry schedule for an event of this type.
+    ///
+    /// Both the fake's sender and the runner of contracts use it.
     package static func revenueCat(eventType: String?) -> RetrySchedule {
         eventType == "TEST" ? .test : .revenueCat
     }

@@ -1,9 +1,12 @@
 package import Conformance
 
-/// The switches of the fake RevenueCat: what the fact sheet marks as unverified, inferred or a
-/// matter of the project's configuration.
+/// The switches of the fake RevenueCat.
+///
+/// They select behavior that the RevenueCat fact sheet marks as unverified, as inferred, or as
+/// dependent on the project's configuration.
 package struct RevenueCatSettings: Hashable, Codable, Sendable {
-    /// What happens when a receipt already belongs to somebody (fact sheet, section 5.4).
+    /// The effect of a receipt that already belongs to another customer (RevenueCat fact sheet,
+    /// section 5.4).
     package enum RestoreBehavior: String, Hashable, Codable, Sendable, CaseIterable {
         case transfer
         case transferIfNoActiveSubscriptions = "transfer_if_no_active_subs"
@@ -19,53 +22,76 @@ package struct RevenueCatSettings: Hashable, Codable, Sendable {
     }
 
     package var project = "proja55a4c0de"
-    /// Whether REST v2 knows `project` alone; none: it takes any id, as before there were switches.
+    /// Whether REST v2 accepts only the project ID in `project`.
     ///
-    /// What an unknown project is answered is *inferred* (section 4.4): 404 `resource_missing`.
+    /// If nil, it accepts any ID, as it did before this switch existed.
+    ///
+    /// The response for an unknown project is *inferred*: 404 `resource_missing` (RevenueCat fact
+    /// sheet, section 4.4).
     package var knowsItsProjectAlone: Bool?
     package var appID = "appa55a4c0de1"
     package var restoreBehavior = RestoreBehavior.transfer
-    /// Calls in one minute before 429; none: any number.
+    /// The number of calls that are allowed in one minute.
+    ///
+    /// A further call gets 429. If nil, the number is not limited.
     package var callsPerMinuteMax: Int?
-    /// The unit of `Retry-After` on a 429.
+    /// The unit of the header `Retry-After` in a response with status 429.
     package var retryAfterUnit = RetryAfterUnit.milliseconds
-    /// The status of a read that created the customer: 201 by the API's description; the fact sheet
-    /// has 200 (section 4.1, unverified).
+    /// The status of the response to a read that created the customer.
+    ///
+    /// It is 201 in the API description, and 200 in section 4.1 of the RevenueCat fact sheet
+    /// (unverified).
     package var createdByReadStatus = 201
-    /// The event beside an immediate product change on Play (section 3, row 11).
+    /// The type of the purchase event that accompanies an immediate product change on Play
+    /// (RevenueCat fact sheet, section 3, row 11).
     package var playChangeEvent = PurchaseType.initialPurchase
-    /// The event of a purchase after the subscription lapsed (section 3, row 5).
+    /// The type of the event for a purchase after the subscription lapsed (RevenueCat fact sheet,
+    /// section 3, row 5).
     package var resubscriptionEvent = PurchaseType.initialPurchase
-    /// Whether an EXPIRATION follows a refund (section 3, row 13).
+    /// Whether RevenueCat sends an EXPIRATION event after a refund (RevenueCat fact sheet, section
+    /// 3, row 13).
     package var expiresAfterRefund = true
-    /// Seconds after the end of a period until EXPIRATION is sent (row 3: seconds to an hour).
+    /// The time in seconds between the end of a period and its EXPIRATION event.
+    ///
+    /// It is seconds to an hour in the real service (RevenueCat fact sheet, section 3, row 3).
     package var expirationDelaySeconds: Int64 = 5
-    /// `expiration_reason` when a promotional grant runs out (section 3, row 22).
+    /// The `expiration_reason` in the event about the end of a promotional grant (RevenueCat fact
+    /// sheet, section 3, row 22).
     package var promotionalEndReason = "UNSUBSCRIBE"
-    /// Seconds that REST lags behind the webhook; no order is promised (section 1.5).
+    /// The time in seconds by which REST responses lag behind the webhook.
+    ///
+    /// RevenueCat guarantees no order between the two (RevenueCat fact sheet, section 1.5).
     package var restLagSeconds: Int64 = 0
-    /// The attribute whose id the OneSignal integration writes tags to.
+    /// The ID of the OneSignal app to which RevenueCat's OneSignal integration writes tags.
     package var oneSignalApp = "a55a4000-0000-4000-8000-000000000000"
-    /// Names of tags that are not sent.
+    /// The standard names of the tags that the OneSignal integration does not send.
     package var oneSignalTagsOff: [String] = []
-    /// Other names of tags, as the integration's settings take them, by the usual ones.
+    /// The custom names of tags in the settings of the OneSignal integration, by their standard
+    /// names.
     package var oneSignalTagNames: [String: String]?
 
     package init() {}
 }
 
-/// Where events go, and which (fact sheet, section 1.5, "Configurations").
+/// A webhook in RevenueCat's dashboard: the destination of events, and the filters that select them
+/// (RevenueCat fact sheet, section 1.5, "Configurations").
 package struct WebhookConfiguration: Hashable, Sendable {
     package var id: String
     package var url: String
-    /// The whole `Authorization` value.
+    /// The complete value of the `Authorization` header that each webhook request carries.
     package var authorization: Secret?
     package var signingKey: Secret?
-    /// `PRODUCTION` or `SANDBOX`; none: both.
+    /// The environment whose events are sent: `PRODUCTION` or `SANDBOX`.
+    ///
+    /// If nil, the events of both are sent.
     package var environment: String?
-    /// Only events of this app; none: all.
+    /// The ID of the only app whose events are sent.
+    ///
+    /// If nil, the events of all apps are sent.
     package var app: String?
-    /// Only these types; empty: all.
+    /// The only types of events that are sent.
+    ///
+    /// If the list is empty, events of all types are sent.
     package var types: [String]
     package var sendsPaywallEvents: Bool
     package var sendsTemporaryGrants: Bool
@@ -92,7 +118,7 @@ package struct WebhookConfiguration: Hashable, Sendable {
         self.sendsTemporaryGrants = sendsTemporaryGrants
     }
 
-    /// Whether an event passes the filters.
+    /// Whether an event passes the filters of this webhook.
     package func takes(_ event: JSONObject) -> Bool {
         let type = event["type"]?.string ?? ""
         let place = event["environment"]?.string ?? event["purchase_environment"]?.string
@@ -105,25 +131,31 @@ package struct WebhookConfiguration: Hashable, Sendable {
 }
 
 extension WebhookConfiguration: Codable {
-    /// Secrets are configuration and never saved.
+    /// The members of the saved state.
+    ///
+    /// The secrets are not among them, because they are configuration.
     private enum CodingKeys: String, CodingKey {
         case id, url, environment, app, types, sendsPaywallEvents, sendsTemporaryGrants
     }
 }
 
-/// What the stores sell.
+/// The products that the stores sell to the customers of the fake RevenueCat.
 package struct Catalog: Hashable, Codable, Sendable {
     package struct Product: Hashable, Codable, Sendable {
-        /// Length of a period in days; none: bought once and kept.
+        /// The length of the product's subscription period in days; nil for a one-time purchase.
         package var days: Int64?
         package var trialDays: Int64 = 7
         package var price: Double
         package var currency = "USD"
-        /// Units of `currency` for a US dollar.
+        /// The number of units of `currency` that equal one US dollar.
         package var exchangeRate: Double = 1
-        /// Empty for a consumable.
+        /// The names of the entitlements that the product grants.
+        ///
+        /// The list is empty for a consumable.
         package var entitlements: [String]
-        /// Play's base plan, which webhooks join to the id.
+        /// The base plan of the product on Play.
+        ///
+        /// Webhooks append it to the product ID.
         package var basePlan: String?
 
         package init(days: Int64?, price: Double, entitlements: [String]) {
@@ -132,7 +164,9 @@ package struct Catalog: Hashable, Codable, Sendable {
             self.entitlements = entitlements
         }
 
-        /// The days that a period may have; a shorter one would renew without end.
+        /// The allowed lengths of a subscription period in days.
+        ///
+        /// A shorter period would renew endlessly.
         static let daysGiven: ClosedRange<Int64> = 1...36_500
 
         private enum CodingKeys: String, CodingKey {
@@ -153,7 +187,7 @@ package struct Catalog: Hashable, Codable, Sendable {
                 throw DecodingError.dataCorruptedError(
                     forKey: .days,
                     in: saved,
-                    debugDescription: "a period has 1 to 36500 days"
+                    debugDescription: "a period must have 1 to 36500 days"
                 )
             }
         }
@@ -164,16 +198,20 @@ package struct Catalog: Hashable, Codable, Sendable {
 
     package init() {}
 
-    /// The ids of what is sold, in their order; two, where nobody described any.
+    /// The sorted IDs of all products on sale.
+    ///
+    /// If no product is defined, these are two default products.
     package var sold: [String] {
         products.isEmpty ? ["premium_monthly", "premium_yearly"] : products.keys.sorted()
     }
 
-    /// What a receipt stands for that names no product.
+    /// The product that the fake uses for a receipt that names no product.
     package var first: String { sold.first ?? "premium_monthly" }
 
-    /// A product by its id; one that nobody described is guessed from its name, so that a first
-    /// purchase needs no preparation: `weekly`, `yearly`, `lifetime` and `coins` say what they are.
+    /// Returns the product with this ID.
+    ///
+    /// If the product is not defined, the fake guesses it from words in the ID, such as `weekly`,
+    /// `yearly`, `lifetime` and `coins`. A first purchase therefore needs no preparation.
     package func product(_ id: String) -> Product {
         if let known = products[id] { return known }
         let name = id.lowercased()

@@ -1,28 +1,30 @@
 package import Conformance
 
-/// The fake RevenueCat: customers, their ids and purchases, the store behind them, and REST.
+/// The fake RevenueCat: customers with their IDs and purchases, the store model, and the REST API.
 ///
-/// Every event passes through here, so REST says what the event says (architecture, section 4).
-/// Facts: RevenueCat fact sheet, sections 2 to 6.
+/// Every event is applied to this state, so that REST responses agree with the events (section 4 of
+/// the architecture document). Source: RevenueCat fact sheet, sections 2 to 6.
 package struct RevenueCatState: Hashable, Sendable {
     package var settings: RevenueCatSettings
     package var catalog = Catalog()
     package var webhooks: [WebhookConfiguration] = []
-    /// A key that is not given is not demanded.
+    /// The API key that callers must send; nil to accept every caller.
     package var key: Secret?
     var customers = CustomerBook()
     var customerByID: SharedTable<String, Int> = [:]
     @StoredCount private var nextCustomer = 0
     var ids: IDSource
-    /// Events that nobody has taken yet, oldest first.
+    /// The webhook events that `takeEvents` has not returned yet, oldest first.
     private var outgoing: [JSONObject] = []
-    /// Times of recent calls, for the rate limit.
+    /// The times of recent REST calls, for the rate limit.
     var recentCalls: [Instant] = []
-    /// Virtual currencies, by their code; none was made yet.
+    /// The virtual currencies of the project, by currency code; nil until one is created.
     var currencies: [String: VirtualCurrency]?
-    /// Results of calls with an idempotency key (API description of v2).
+    /// The stored responses to calls with an idempotency key (API description of REST v2).
     var keyed: KeyedResults?
-    /// What REST still shows while it lags: state at a moment, oldest first.
+    /// Earlier states that REST still returns while it lags behind the webhook, oldest first.
+    ///
+    /// Each has the time at which REST stops returning it.
     private var past: [Past] = []
 
     private struct Past: Hashable, Codable {
@@ -40,18 +42,19 @@ package struct RevenueCatState: Hashable, Sendable {
         ids = IDSource(seed: seed, text: "revenuecat")
     }
 
-    // MARK: Events on their way out
+    // MARK: Outgoing events
 
-    /// The events since the last call, in the order in which they happened.
+    /// Returns and removes the webhook events created since the last call, in the order in which
+    /// they happened.
     package mutating func takeEvents() -> [JSONObject] {
         defer { outgoing = [] }
         return outgoing
     }
 
-    /// The events that `takeEvents` will hand out.
+    /// Returns the webhook events that `takeEvents` will return, without removing them.
     package func peekEvents() -> [JSONObject] { outgoing }
 
-    /// Sends an event that somebody else made.
+    /// Sends a webhook event that was created outside the store model.
     package mutating func announce(_ event: JSONObject) { emit(event) }
 
     package mutating func newEventID() -> String { ids.uuid().uppercased() }
@@ -60,9 +63,11 @@ package struct RevenueCatState: Hashable, Sendable {
 
     mutating func putFirst(_ event: JSONObject) { outgoing.insert(event, at: 0) }
 
-    // MARK: REST that lags
+    // MARK: REST lag
 
-    /// Keeps what REST shows until the lag is over; to be called before a change.
+    /// Saves the current state, which REST returns until the lag is over.
+    ///
+    /// Must be called before each change of customers.
     mutating func remember(at now: Instant) {
         guard settings.restLagSeconds > 0 else { return }
         past.append(Past(until: now + .seconds(settings.restLagSeconds), customers: customers))
@@ -79,7 +84,9 @@ package struct RevenueCatState: Hashable, Sendable {
         customerByID[id].flatMap { customers[$0] }
     }
 
-    /// The customer that any of the ids names, made when there is none; all ids name it then.
+    /// Returns the number of the customer with any of these IDs, or of a new customer.
+    ///
+    /// Afterwards, all IDs that were unknown belong to that customer.
     mutating func customer(named ids: [String], original: String, _ now: Instant) -> Int {
         let known = ids.compactMap { customerByID[$0] }.first
         let number = known ?? nextCustomer
@@ -115,9 +122,12 @@ package struct RevenueCatState: Hashable, Sendable {
         for id in customer.ids where customerByID[id] == number { customerByID[id] = nil }
     }
 
-    /// Makes one customer of two; the older one's original id survives.
+    /// Merges one customer into another.
     ///
-    /// No event is sent: a backend learns of it from the next event's aliases (section 5.4).
+    /// The merged customer keeps the original ID of the older one.
+    ///
+    /// No event is sent: a backend learns of the merge from the aliases in the next event
+    /// (RevenueCat fact sheet, section 5.4).
     mutating func merge(_ loser: Int, into winner: Int) {
         guard loser != winner, let gone = customers[loser], var kept = customers[winner] else {
             return
@@ -148,7 +158,9 @@ package struct RevenueCatState: Hashable, Sendable {
 }
 
 extension RevenueCatState: Codable {
-    /// The key stays outside: it is configuration, and secret.
+    /// The members of the saved state.
+    ///
+    /// The API key is not among them, because it is configuration and secret.
     private enum CodingKeys: String, CodingKey {
         case settings, catalog, webhooks, customers, customerByID, nextCustomer, ids, outgoing
         case recentCalls, currencies, keyed, past

@@ -1,7 +1,8 @@
 package import Conformance
 
-/// Something a customer, a store or a developer does, by name, as the control API and the command
-/// line say it.
+/// An action of a customer, a store or a developer at the fake RevenueCat.
+///
+/// The control API and the command line request such actions.
 package struct StoreAction: Hashable, Codable, Sendable {
     package enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
         case purchase, renew, cancel, uncancel, pause, resume, extend, refund, expire, transfer
@@ -20,43 +21,45 @@ package struct StoreAction: Hashable, Codable, Sendable {
         case priceConsent = "price-consent"
         case currency
 
-        /// One line for a person who asks what it does.
+        /// A one-line description of the action for users.
         package var summary: String {
             switch self {
             case .purchase: "buys a product: subscription, trial, intro, lifetime or consumable"
-            case .renew: "charges the next period now"
-            case .cancel: "turns renewal off; reason UNSUBSCRIBE unless given"
-            case .uncancel: "turns renewal on again"
-            case .pause: "Play: pauses at the end of the period"
-            case .resume: "Play: ends the pause"
-            case .extend: "moves the end of the period"
-            case .refund: "takes the latest period's money back"
+            case .renew: "renews the subscription for the next period now"
+            case .cancel: "turns off the renewal of the subscription (default reason: UNSUBSCRIBE)"
+            case .uncancel: "turns on the renewal of the subscription again"
+            case .pause: "Play: pauses the subscription at the end of the period"
+            case .resume: "Play: ends the pause of the subscription"
+            case .extend: "extends the current period of the subscription"
+            case .refund: "refunds the latest period of the purchase"
             case .expire: "ends the subscription now"
             case .transfer: "moves all purchases of `from` to `user`"
-            case .grant: "a promotional entitlement"
+            case .grant: "grants a promotional entitlement"
             case .revoke: "ends promotional entitlements"
-            case .restore: "`user` shows the receipt of `from`"
-            case .test: "the dashboard's test event"
-            case .invoice: "web billing: an invoice that is not paid yet"
-            case .paywall: "a paywall event, `type` names it"
-            case .billingIssue: "the renewal's charge fails; `grace` gives a grace period"
-            case .recover: "the failed charge succeeds"
-            case .changeProduct: "another product, now or `when: period-end`"
-            case .reverseRefund: "the refund is taken back"
-            case .familyShare: "`user` gets the purchase of `from` through family sharing"
-            case .stopFamilyShare: "family sharing is withdrawn from `user`"
-            case .temporaryGrant: "store outage: access for a day"
+            case .restore: "restores purchases: `user` sends the receipt of `from`"
+            case .test: "sends the dashboard's test event"
+            case .invoice: "web billing: issues an invoice that is not paid yet"
+            case .paywall: "sends a paywall event of the given `type`"
+            case .billingIssue: "the renewal payment fails; `grace` sets a grace period"
+            case .recover: "the renewal payment that failed succeeds now"
+            case .changeProduct:
+                "changes the product now, or at the end of the period with `when: period-end`"
+            case .reverseRefund: "reverses the refund of a purchase"
+            case .familyShare: "shares the purchase of `from` with `user` (family sharing)"
+            case .stopFamilyShare: "ends family sharing for `user`"
+            case .temporaryGrant: "store outage: grants access for a day"
             case .redeem: "`user` redeems the web purchase of `from`"
             case .logIn: "`from` logs in as `user`, as the SDK does"
-            case .setAttributes: "customer attributes, by name"
-            case .enroll: "an experiment, `variant` names the arm"
-            case .priceConsent: "a price rise needs consent, or `approved: true`"
-            case .currency: "virtual currency, `amount` of it"
+            case .setAttributes: "sets customer attributes by name"
+            case .enroll: "enrolls the customer in an experiment, in the arm `variant`"
+            case .priceConsent:
+                "a price increase needs the customer's consent; `approved: true` gives it"
+            case .currency: "grants `amount` of a virtual currency"
             }
         }
     }
 
-    /// Why an action cannot be carried out, in words for the person who asked for it.
+    /// The reason why an action cannot be carried out, worded for the user who requested it.
     package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         package let description: String
 
@@ -77,19 +80,23 @@ package struct StoreAction: Hashable, Codable, Sendable {
     package var offering: String?
     package var offerCode: String?
     package var entitlement: String?
-    /// A promotional duration's name, for example `weekly`.
+    /// The name of the duration of a promotional grant, for example `weekly`.
     package var duration: String?
     package var grace: Duration?
-    /// By how much, for `extend` and `pause`.
+    /// The length of an extension, a pause or a temporary grant; nil for the default of the action.
     package var by: Duration?
     package var isAtPeriodEnd = false
     package var isApproved = false
     package var amount: Int64 = 100
     package var variant = "b"
     package var type: String?
-    /// The store's id of the transaction; none: one is made.
+    /// The transaction ID that the store assigns to the purchase.
+    ///
+    /// If nil, the store model creates a new one.
     package var transactionID: String?
-    /// What is paid, in `currency`; none: what the catalogue says.
+    /// The price that the customer paid, in `currency`.
+    ///
+    /// If nil, the price of the catalog applies.
     package var price: Double?
     package var currency: String?
     package var attributes = JSONObject()
@@ -101,18 +108,18 @@ package struct StoreAction: Hashable, Codable, Sendable {
 
     static let environments = ["PRODUCTION", "SANDBOX"]
     static let periods = ["NORMAL", "TRIAL", "INTRO", "PREPAID"]
-    /// When a product changes.
+    /// The times at which a product change can take effect: now, or at the end of the period.
     static let moments = ["now", "period-end"]
     private static let fields = Set(members.map(\.name) + ["namespace", "settle"])
 
-    /// Reads what the control API takes.
+    /// Creates an action from the body of a control API request.
     ///
-    /// - Throws: `Refusal` that names the field and says what it takes.
+    /// - Throws: A `Refusal` that names the invalid field and describes the values that it accepts.
     package init(_ kind: Kind, _ body: JSONObject) throws(Refusal) {
         self.init(kind, user: body["user"]?.string ?? "assay-user")
         for key in body.keys where !Self.fields.contains(key) {
             throw Refusal(
-                "'\(key)' is no field of a store action; there are "
+                "'\(key)' is not a field of a store action; the fields are "
                     + Self.fields.sorted().joined(separator: ", ")
             )
         }
@@ -146,7 +153,9 @@ package struct StoreAction: Hashable, Codable, Sendable {
         attributes = body["attributes"]?.object ?? JSONObject()
     }
 
-    /// Members of an action's body, each read as what it must be.
+    /// A reader for the members of an action's request body.
+    ///
+    /// It checks that each member has the required type.
     private struct Fields {
         let body: JSONObject
 
@@ -155,7 +164,7 @@ package struct StoreAction: Hashable, Codable, Sendable {
         func text(_ name: String) throws(Refusal) -> String? {
             guard let value = body[name], !value.isNull else { return nil }
             guard let text = value.string, !text.isEmpty else {
-                throw Refusal("'\(name)' takes a text, not \(value.kind)")
+                throw Refusal("'\(name)' takes a string, not \(value.kind)")
             }
             return text
         }
@@ -163,7 +172,7 @@ package struct StoreAction: Hashable, Codable, Sendable {
         func span(_ name: String) throws(Refusal) -> Duration? {
             guard let text = try text(name) else { return nil }
             guard let span = Duration(contractText: text) else {
-                throw Refusal("'\(name)' is '\(text)', which is no duration such as 3d or 16h")
+                throw Refusal("'\(name)' is '\(text)', which is not a duration such as 3d or 16h")
             }
             return span
         }
@@ -176,7 +185,7 @@ package struct StoreAction: Hashable, Codable, Sendable {
             let text = try text(name)?.uppercased() ?? normal
             guard values.contains(text) else {
                 throw Refusal(
-                    "'\(name)' is '\(text)', which is none of "
+                    "'\(name)' is '\(text)', which is not one of "
                         + values.joined(separator: ", ")
                 )
             }

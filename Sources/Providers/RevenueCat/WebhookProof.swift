@@ -1,12 +1,15 @@
 package import Conformance
 
 extension WebhookSender {
-    /// How old a signature may be, in seconds (RevenueCat fact sheet, section 1.2: the documented
-    /// example).
+    /// The largest age of a signature that a receiver accepts, in seconds.
+    ///
+    /// This is the example in RevenueCat's documentation (RevenueCat fact sheet, section 1.2).
     private static let ageMax: UInt64 = 300
 
-    /// Which of the requests that this sender can make it is; what no secret was given for is not
-    /// examined.
+    /// Classifies the authorization and the signature of a request as one of the kinds that this
+    /// sender can create.
+    ///
+    /// A proof whose secret is missing is not checked.
     package func proof(of request: HTTPMessage.Request, at now: Instant) -> SenderProof {
         SenderProof(
             authorization: authorization.map { _ in authorizationUse(of: request) },
@@ -26,7 +29,7 @@ extension WebhookSender {
     ) -> Delivery.Signature {
         guard let text = request[field: WebhookSignature.fieldName] else { return .missing }
         guard let sent = WebhookSignature(text) else { return .malformed }
-        // A signature of another key and one of another body look alike.
+        // A signature with another key cannot be distinguished from a signature of another body.
         guard sent == WebhookSignature(signing: request.body, key: key.exposed, at: sent.timestamp)
         else { return .wrongKey }
         let age = now.seconds.subtractingSaturated(sent.timestamp)

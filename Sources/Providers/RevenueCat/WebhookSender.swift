@@ -1,9 +1,12 @@
 package import Conformance
 
-/// Builds the request that carries an event: the configured Authorization text verbatim, the
-/// signature when one is configured, and the bytes as they are.
+/// The sender of RevenueCat's webhooks.
 ///
-/// Source: RevenueCat fact sheet, section 1.1. Content type and user agent are *inferred*.
+/// It creates the request that delivers an event.
+///
+/// The request contains the configured `Authorization` value and the body, both unchanged, and a
+/// signature if one is configured. Source: RevenueCat fact sheet, section 1.1. Content type and
+/// user agent are *inferred*.
 package struct WebhookSender: Sendable {
     package let path: String
     package let authorization: Secret?
@@ -35,7 +38,8 @@ package struct WebhookSender: Sendable {
         return HTTPMessage.Request(method, path, fields: fields, body: body)
     }
 
-    /// What stands in `Authorization`; nil: there is no such header.
+    /// Returns the value of the `Authorization` header for a correct or a deliberately wrong
+    /// delivery; nil to send no such header.
     func authorizationValue(_ use: Delivery.Authorization) -> String? {
         guard let configured = authorization?.exposed else { return nil }
         let words = configured.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)

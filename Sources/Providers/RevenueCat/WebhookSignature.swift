@@ -1,8 +1,9 @@
 internal import Crypto
 
-/// `X-RevenueCat-Webhook-Signature`: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`.
+/// The signature in the header `X-RevenueCat-Webhook-Signature`:
+/// `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`.
 ///
-/// The key is the signing secret's UTF-8 bytes; `t` and `v1` are made anew for every attempt.
+/// The key is the UTF-8 bytes of the signing secret. `t` and `v1` are new for every attempt.
 /// Source: RevenueCat fact sheet, section 1.2.
 package struct WebhookSignature: Hashable, Sendable, CustomStringConvertible {
     package static let fieldName = "X-RevenueCat-Webhook-Signature"
@@ -20,7 +21,7 @@ package struct WebhookSignature: Hashable, Sendable, CustomStringConvertible {
         code = mac.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// Reads a header; nil when it is none.
+    /// Parses the value of the signature header; returns nil when it is not a signature.
     package init?(_ text: String) {
         var parts: [Substring: Substring] = [:]
         for part in text.split(separator: ",") {

@@ -1,6 +1,9 @@
-/// Ids below keys, in the order of the keys and then of the ids; copies share what they have in common.
+/// A sorted set of IDs under keys, ordered by key and then by ID.
 ///
-/// What is asked of everybody is asked of an index: who comes next, who belongs to a key.
+/// Copies share the parts that are equal.
+///
+/// An index replaces a search through all elements, for example for the next due element or for all
+/// elements with a certain key.
 package struct SharedIndex<
     Key: Comparable & Hashable & Sendable,
     ID: Comparable & Hashable & Sendable
@@ -28,7 +31,7 @@ package struct SharedIndex<
 
     package var first: Entry? { entries.first }
 
-    /// The ids below one key.
+    /// Returns the IDs under this key, in order.
     package func ids(under key: Key) -> [ID] {
         ids(skipping: { $0 < key }, while: { $0 == key })
     }
@@ -37,12 +40,12 @@ package struct SharedIndex<
         entries.first { $0.key < key }.flatMap { $0.key == key ? $0.id : nil }
     }
 
-    /// The ids below several keys that stand together.
+    /// Returns the IDs under several adjacent keys of the index.
     ///
     /// - Parameters:
-    ///   - isBefore: True for the keys before them.
-    ///   - isWanted: True for them, and false for the next.
-    /// - Returns: The ids in order.
+    ///   - isBefore: Returns true for all keys before the wanted keys.
+    ///   - isWanted: Returns true for the wanted keys, and false for the first key after them.
+    /// - Returns: The IDs in order.
     package func ids(
         skipping isBefore: (Key) -> Bool,
         while isWanted: (Key) -> Bool
@@ -50,12 +53,13 @@ package struct SharedIndex<
         entries.run(skipping: { isBefore($0.key) }, while: { isWanted($0.key) }).map(\.id)
     }
 
-    /// The entries up to a key, that one included.
+    /// Returns the entries from the start of the index up to this key, including the key itself.
     package func entries(through key: Key) -> [Entry] {
         entries.run(skipping: { _ in false }, while: { $0.key <= key })
     }
 
-    /// At most so many ids from that rank on.
+    /// Returns at most `limit` IDs of the index, starting at the entry with this rank (0 for the
+    /// first).
     package func ids(_ limit: Int, from rank: Int) -> [ID] {
         entries.prefix(limit, from: rank).map(\.id)
     }

@@ -1,4 +1,6 @@
-/// Values by key that also keep the order in which they came; copies share what they have in common.
+/// A collection of values by key that keeps the order of their insertion.
+///
+/// Copies share the parts that are equal.
 package struct SharedLog<Value: Hashable & Sendable>: Hashable, Sendable {
     private struct Line: Hashable, Sendable {
         let number: Int
@@ -19,8 +21,9 @@ package struct SharedLog<Value: Hashable & Sendable>: Hashable, Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - values: In order.
-    ///   - key: Tells them apart; of two with one key the later stays.
+    ///   - values: The values in order.
+    ///   - key: Returns the key of a value. If two values have the same key, the later value is
+    ///     kept.
     package init(_ values: [Value], by key: (Value) -> String) {
         for value in values { append(value, as: key(value)) }
     }
@@ -39,6 +42,6 @@ package struct SharedLog<Value: Hashable & Sendable>: Hashable, Sendable {
         order.remove(Place(number: old.number, key: key))
     }
 
-    /// In the order in which they came.
+    /// All values in the order of their insertion.
     package var all: [Value] { order.all.compactMap { lines[$0.key]?.value } }
 }

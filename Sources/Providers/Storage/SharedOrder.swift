@@ -1,12 +1,17 @@
-/// A sorted set in blocks whose copies share all blocks but those that were written since.
+/// A sorted set that is divided into blocks.
 ///
-/// The first element, the rank of a page's beginning and every change cost a search among blocks and
-/// the move of at most one block: due moments, lists that are shown in pages.
+/// Its copies share all blocks that were not changed since the copy was made.
+///
+/// A change, or a search for the first element or for the start of a page, costs a search among the
+/// blocks. It moves at most one block. The set is used for due times and for lists that are
+/// returned in pages.
 package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
-    /// At this size a block is parted.
+    /// The number of elements above which a block is split into two.
     static var blockMax: Int { 256 }
 
-    /// None is empty; in order within and between them.
+    /// The blocks of the set, none of them empty.
+    ///
+    /// The elements are sorted within each block and across the blocks.
     private var blocks: [[Element]] = []
     package private(set) var count = 0
 
@@ -20,7 +25,8 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     package mutating func insert(_ element: Element) {
         let (number, place) = position { $0 < element }
         guard number < blocks.count else {
-            // Behind all: what comes in order fills whole blocks.
+            // The new element is the largest one. Elements that are appended in order fill whole
+            // blocks.
             if let last = blocks.indices.last, blocks[last].count < Self.blockMax {
                 blocks[last].append(element)
             } else {
@@ -49,18 +55,19 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
         } else if number + 1 < blocks.count,
             blocks[number].count + blocks[number + 1].count < Self.blockMax / 2
         {
-            // Else many small blocks would be left of what was large once.
+            // Merge two small blocks; a set that shrinks would otherwise keep many small blocks.
             blocks[number] += blocks.remove(at: number + 1)
         }
     }
 
-    /// At most so many elements behind that one, in order.
+    /// Returns at most `limit` elements that follow this element, in order.
     package func prefix(_ limit: Int, after element: Element) -> [Element] {
         let (number, place) = position { $0 <= element }
         return number < blocks.count ? page(from: number, place, limit) : []
     }
 
-    /// At most so many elements from that rank on, in order.
+    /// Returns at most `limit` elements, starting at the element with this rank (0 for the first),
+    /// in order.
     package func prefix(_ limit: Int, from rank: Int) -> [Element] {
         var rest = max(0, rank)
         for number in blocks.indices {
@@ -70,18 +77,21 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
         return []
     }
 
-    /// The first behind those that come before it; the order parts the two.
+    /// Returns the first element for which `isBefore` is false.
+    ///
+    /// The closure must return true for all earlier elements and false for all later ones.
     package func first(skipping isBefore: (Element) -> Bool) -> Element? {
         let (number, place) = position(isBefore)
         return number < blocks.count ? blocks[number][place] : nil
     }
 
-    /// What stands together, in order.
+    /// Returns a sequence of adjacent elements of the set, in order.
     ///
     /// - Parameters:
-    ///   - isBefore: True for what stands before it.
-    ///   - isWanted: True for it, and false for the first behind it.
-    /// - Returns: All of it.
+    ///   - isBefore: Returns true for all elements before the wanted elements.
+    ///   - isWanted: Returns true for the wanted elements, and false for the first element after
+    ///     them.
+    /// - Returns: All wanted elements.
     package func run(
         skipping isBefore: (Element) -> Bool,
         while isWanted: (Element) -> Bool
@@ -110,10 +120,12 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
         return found
     }
 
-    /// In order.
+    /// All elements of the set in order.
     package var all: [Element] { prefix(count, from: 0) }
 
-    /// Where the first element stands that is not before; one block behind the last when there is none.
+    /// Returns the position of the first element for which `isBefore` is false.
+    ///
+    /// If there is no such element, the position is in the block after the last one.
     private func position(_ isBefore: (Element) -> Bool) -> (block: Int, place: Int) {
         StoredWork.note()
         let block = Self.partition(blocks.count) { number in
@@ -124,7 +136,9 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
         return (block, Self.partition(blocks[block].count) { isBefore(blocks[block][$0]) })
     }
 
-    /// The first of so many numbers for which it does not hold; it holds for none behind that.
+    /// Returns the first number below `count` for which `isBefore` is false.
+    ///
+    /// The closure must return true for all smaller numbers and false for all larger ones.
     private static func partition(_ count: Int, _ isBefore: (Int) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -135,7 +149,7 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     }
 }
 
-/// Two sets are one whatever blocks their elements stand in.
+/// Compares two sets by their elements, regardless of how the elements are divided into blocks.
 extension SharedOrder: Equatable {
     package static func == (left: SharedOrder, right: SharedOrder) -> Bool {
         left.count == right.count && left.blocks.joined().elementsEqual(right.blocks.joined())

@@ -1,12 +1,15 @@
 internal import HashTreeCollections
 
-/// A dictionary whose copies share what they have in common: a snapshot costs nothing, and the first
-/// write after it a path and not the whole.
+/// A dictionary whose copies share the parts that are equal.
 ///
-/// Everything a fake holds of people, in any number, stands in such tables; each element that is
-/// looked at or written counts as a step (`StoredWork`).
+/// Copying costs nothing, and the first change after it copies only one path of the tree.
+///
+/// A fake stores all data whose amount is unlimited in such tables. Each element that is read or
+/// written counts as a step (`StoredWork`).
 package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// Elements move by one word, however large they are, when a node is copied.
+    /// A reference to a value.
+    ///
+    /// Copying a node of the tree moves one word for each element, however large the values are.
     fileprivate final class Box: Sendable {
         let value: Value
 
@@ -40,7 +43,9 @@ package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
         return tree.removeValue(forKey: key)?.value
     }
 
-    /// In no order; each key that is read is a step.
+    /// The keys of the table in no particular order.
+    ///
+    /// Each key that is read counts as a step (`StoredWork`).
     package var keys: some Sequence<Key> {
         tree.keys.lazy.map { key in
             StoredWork.note()
@@ -48,7 +53,9 @@ package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
         }
     }
 
-    /// In no order; each value that is read is a step.
+    /// The values of the table in no particular order.
+    ///
+    /// Each value that is read counts as a step (`StoredWork`).
     package var values: some Sequence<Value> {
         tree.values.lazy.map { box in
             StoredWork.note()
@@ -76,7 +83,7 @@ extension SharedTable.Box: Hashable where Value: Hashable {
 extension SharedTable: Equatable where Value: Equatable {}
 extension SharedTable: Hashable where Value: Hashable {}
 
-/// Written as a dictionary is.
+/// Encodes and decodes the table like a dictionary.
 extension SharedTable: Codable where Key: Codable, Value: Codable {
     package init(from decoder: any Decoder) throws {
         let plain = try Dictionary<Key, Value>(from: decoder)

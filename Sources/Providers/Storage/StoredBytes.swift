@@ -1,7 +1,8 @@
 package import Conformance
 
 extension JSONValue {
-    /// How much memory the value takes, in bytes: its strings, and a fixed cost for each node.
+    /// The estimated memory of this JSON value in bytes: its strings, plus a fixed cost for each
+    /// node.
     package var storedByteCount: Int {
         let node = 48
         switch self {

@@ -1,7 +1,7 @@
-/// A counter that is saved with the state, from -2^53 to 2^53.
+/// An integer in the saved state of a fake, limited to the range from -2^53 to 2^53.
 ///
-/// A saved state that has another number is refused when it is read. Within the bound no counter
-/// overflows: 2^53 more steps do not fit into the life of a process.
+/// Decoding a number outside this range fails. A counter within the range cannot overflow, because
+/// no process runs long enough for 2^53 more steps.
 @propertyWrapper
 package struct StoredCount<Number: FixedWidthInteger & Codable & Hashable & Sendable>:
     Hashable, Codable, Sendable
@@ -12,7 +12,7 @@ package struct StoredCount<Number: FixedWidthInteger & Codable & Hashable & Send
         self.wrappedValue = wrappedValue
     }
 
-    /// - Throws: A decoding error that names the bound.
+    /// - Throws: A decoding error that names the allowed range, for a number outside of it.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         wrappedValue = try container.decode(Number.self)

@@ -1,9 +1,11 @@
 internal import Synchronization
 
-/// How many stored elements a call looks at or writes: what its cost grows with.
+/// A counter of the stored elements that a call reads or writes.
 ///
-/// Counted in debug builds alone, for tests: a law about cost that no clock decides. What a program
-/// that is built for use does is the same without it.
+/// This number determines the cost of the call.
+///
+/// Only debug builds count, so that tests can check the cost without a clock. A release build
+/// behaves in the same way, but has no counter.
 package final class StoredWork: Sendable {
     @TaskLocal private static var current: StoredWork?
 
@@ -11,14 +13,15 @@ package final class StoredWork: Sendable {
 
     private init() {}
 
-    /// The steps that a body takes in what is stored.
+    /// Returns the number of stored elements that the closure reads or writes.
     package static func count(_ body: () throws -> Void) rethrows -> Int {
         let work = StoredWork()
         try $current.withValue(work) { try body() }
         return work.steps.load(ordering: .relaxed)
     }
 
-    /// Whether this build counts.
+    /// Whether this build counts the stored elements that a call reads or writes: true in debug
+    /// builds.
     package static var isCounted: Bool {
         #if DEBUG
         true
@@ -27,7 +30,9 @@ package final class StoredWork: Sendable {
         #endif
     }
 
-    /// Notes steps; nothing where nobody counts.
+    /// Adds to the number of stored elements that were read or written.
+    ///
+    /// Does nothing outside of `count(_:)`.
     @inline(__always)
     static func note(_ count: Int = 1) {
         #if DEBUG

@@ -1,78 +1,93 @@
 package import Conformance
 internal import DequeModule
 
-/// One event on its way to one webhook, with every attempt that was made.
+/// The delivery of one event to one webhook, with all attempts made so far.
 package struct WebhookDelivery: Hashable, Codable, Sendable {
     package enum State: String, Hashable, Codable, Sendable {
-        /// Waits for its moment.
+        /// The delivery waits for the due time of its next attempt.
         case waiting
-        /// Is with the receiver now.
+        /// An attempt at the delivery is in progress.
         case underway
         case delivered
-        /// The last attempt failed; delivery stopped for good.
+        /// The last attempt failed, and the delivery has stopped permanently.
         case failed
     }
 
     package struct Attempt: Hashable, Codable, Sendable {
         package let at: Instant
-        /// The status of the answer; none: there was no answer, `failure` says why.
+        /// The HTTP status of the response.
+        ///
+        /// Nil when no response arrived; `failure` then contains the reason.
         package let status: Int?
         package let failure: String?
     }
 
     package let number: Int
     package let provider: Exchange.Party
-    /// The webhook configuration it is for.
+    /// The ID of the webhook configuration to which the event is delivered.
     package let configuration: String
     package let eventID: String
     package let type: String
-    /// Whose event it is: those of one group that are due together leave in their order.
+    /// The group of the event.
+    ///
+    /// Deliveries of one group that are due at the same time are sent in order.
     package let group: String
-    /// Deliveries that share a key wait for each other's success; none: nobody waits.
+    /// Keys that order deliveries: a delivery waits until the earlier ones with the same key have
+    /// succeeded or failed.
+    ///
+    /// If the list is empty, it does not wait for other deliveries.
     package let orderKeys: [String]
-    /// The bytes of every attempt.
+    /// The request body that every attempt sends.
     package let body: String
     package var attempts: [Attempt] = []
     package var state = State.waiting
-    /// When the next attempt is made.
+    /// The time of the next attempt at this delivery.
     package var due: Instant
 
     package var isOver: Bool { state == .delivered || state == .failed }
 }
 
-/// Every delivery, waiting or done, on the virtual clock.
+/// The webhook deliveries of all fakes, pending and finished.
+///
+/// Their times are those of the virtual clock.
 package struct DeliveryQueue: Hashable, Sendable {
-    /// How many finished deliveries are kept to look at.
+    /// The largest number of finished deliveries that the queue keeps for display.
     package static let finishedMax = 10_000
-    /// How many bytes the bodies of the finished deliveries have that are kept; the oldest go, but
-    /// never the last one.
+    /// The largest total size of the request bodies of finished deliveries, in bytes.
+    ///
+    /// The oldest finished deliveries are removed first, but never the latest one.
     package static let finishedBytesMax = 32 << 20
 
     private var deliveries: SharedTable<Int, WebhookDelivery> = [:]
-    /// How many attempts have ended, ever.
+    /// The total number of finished attempts at all deliveries.
     package private(set) var attemptCount = 0
-    /// The number that the next delivery gets.
+    /// The number that the next delivery in the queue will get.
     package private(set) var nextNumber = 1
-    /// How many bytes the bodies of finished deliveries have.
+    /// The total size of the request bodies of finished deliveries, in bytes.
     private var finishedBytes = 0
-    /// How many finished deliveries were dropped to keep within the bounds.
+    /// The number of finished deliveries that were removed because the queue's limits were
+    /// exceeded.
     package private(set) var droppedCount = 0
-    /// Numbers of finished deliveries, oldest first.
+    /// The numbers of the finished deliveries, oldest first.
     private var finished: Deque<Int> = []
     private var numbers = SharedOrder<Int>()
-    /// What waits for nothing but its moment.
+    /// The numbers of the deliveries that wait for no other delivery, by their due time.
     private var ready = SharedIndex<Instant, Int>()
-    /// Who is not over, by order key: each waits for those before it.
+    /// The numbers of the unfinished deliveries, by order key.
+    ///
+    /// Each delivery waits for the earlier ones with the same key.
     private var lines = SharedIndex<String, Int>()
-    /// By the event's id.
+    /// The numbers of the deliveries, by the ID of their event.
     private var events = SharedIndex<String, Int>()
 
     package init() {}
 
-    /// In the order in which they were added.
+    /// All deliveries in the order in which they were added to the queue.
     package var all: [WebhookDelivery] { numbers.all.compactMap { deliveries[$0] } }
 
-    /// Those that were added from that number on, in order; the cost grows with their count alone.
+    /// Returns the deliveries with this number or a higher one, in order.
+    ///
+    /// The cost of the call depends only on how many deliveries it returns.
     package func added(from number: Int) -> [WebhookDelivery] {
         guard number < nextNumber else { return [] }
         return (max(1, number)..<nextNumber).compactMap { deliveries[$0] }
@@ -107,15 +122,18 @@ package struct DeliveryQueue: Hashable, Sendable {
         wait(delivery)
     }
 
-    /// Sends an event again, at once, by its id; nil for the configuration means all that had it.
+    /// Sends an event again immediately by adding new deliveries.
     ///
     /// - Parameters:
-    ///   - eventID: The event's id.
-    ///   - configuration: The only webhook that gets it; nil: all that had it.
-    ///   - number: The only delivery of it that is sent again; nil: the first to each webhook.
-    ///   - change: What is said this time instead, by whose event it is; nil leaves it as it was.
-    ///   - now: The moment.
-    /// - Returns: How many deliveries that makes; none when nobody knows the event.
+    ///   - eventID: The ID of the event.
+    ///   - configuration: The only webhook that receives the event; nil: all webhooks that received
+    ///     it before.
+    ///   - number: The only earlier delivery that is sent again; nil: the first delivery to each
+    ///     webhook.
+    ///   - change: Returns a replacement for the event of a provider; nil leaves the event
+    ///     unchanged.
+    ///   - now: The current time.
+    /// - Returns: The number of deliveries that this call creates; 0 when the event is unknown.
     package mutating func resend(
         _ eventID: String,
         to configuration: String?,
@@ -144,10 +162,13 @@ package struct DeliveryQueue: Hashable, Sendable {
         return count
     }
 
-    /// The moment of the next attempt that nothing holds back.
+    /// The earliest due time of a delivery that waits for no other delivery; nil when there is
+    /// none.
     package var nextDue: Instant? { ready.first?.key }
 
-    /// Hands out what is due, marked as underway; of those that share an order key only the oldest.
+    /// Returns the deliveries that are due and marks them as underway.
+    ///
+    /// Of several deliveries with the same order key, it returns only the oldest.
     package mutating func take(by now: Instant) -> [WebhookDelivery] {
         ready.entries(through: now).compactMap { entry in
             ready.remove(entry.id, under: entry.key)
@@ -157,7 +178,8 @@ package struct DeliveryQueue: Hashable, Sendable {
         }
     }
 
-    /// Notes how an attempt ended and plans the next one.
+    /// Records the result of an attempt at a delivery, and schedules the next attempt if the
+    /// delivery failed.
     package mutating func finish(
         _ number: Int,
         status: Int?,
@@ -180,7 +202,8 @@ package struct DeliveryQueue: Hashable, Sendable {
         if delivery.state == .waiting { wait(delivery) } else { retire(delivery) }
     }
 
-    /// Gives back what was underway when the sender was stopped.
+    /// Makes deliveries wait for a new attempt if their attempt was in progress when the sender was
+    /// stopped.
     package mutating func recoverUnderway() {
         for delivery in all where delivery.state == .underway {
             deliveries[delivery.number]?.state = .waiting
@@ -190,7 +213,7 @@ package struct DeliveryQueue: Hashable, Sendable {
 
     private mutating func retire(_ delivery: WebhookDelivery) {
         for key in delivery.orderKeys { lines.remove(delivery.number, under: key) }
-        // Whoever is first in a line now may go.
+        // The next delivery with each of these keys no longer waits for this one.
         for key in delivery.orderKeys {
             if let next = lines.firstID(under: key).flatMap({ deliveries[$0] }) { wait(next) }
         }
@@ -209,7 +232,7 @@ package struct DeliveryQueue: Hashable, Sendable {
         }
     }
 
-    // MARK: Who waits for whom
+    // MARK: Order
 
     private mutating func enlist(_ delivery: WebhookDelivery) {
         numbers.insert(delivery.number)
@@ -218,7 +241,8 @@ package struct DeliveryQueue: Hashable, Sendable {
         for key in delivery.orderKeys { lines.insert(delivery.number, under: key) }
     }
 
-    /// Lets it wait for its moment, when nobody is before it.
+    /// Schedules a delivery for its due time, unless it must wait for an earlier delivery with the
+    /// same order key.
     private mutating func wait(_ delivery: WebhookDelivery) {
         guard delivery.state == .waiting,
             delivery.orderKeys.allSatisfy({ lines.firstID(under: $0) == delivery.number })
@@ -227,7 +251,7 @@ package struct DeliveryQueue: Hashable, Sendable {
     }
 }
 
-/// Written as the deliveries and what cannot be seen by them.
+/// Saves the deliveries and the counters that cannot be derived from the deliveries.
 extension DeliveryQueue: Codable {
     private enum CodingKeys: String, CodingKey {
         case deliveries, attemptCount, nextNumber, finished, droppedCount
@@ -242,7 +266,7 @@ extension DeliveryQueue: Codable {
             throw DecodingError.dataCorruptedError(
                 forKey: .deliveries,
                 in: saved,
-                debugDescription: "a delivery's number is not its key, from 1 to below nextNumber"
+                debugDescription: "a delivery's number must be its key, from 1 to nextNumber - 1"
             )
         }
         finished = Deque(try saved.decode([Int].self, forKey: .finished))
@@ -262,7 +286,8 @@ extension DeliveryQueue: Codable {
         try saved.encode(attemptCount, forKey: .attemptCount)
         try saved.encode(nextNumber, forKey: .nextNumber)
         try saved.encode(droppedCount, forKey: .droppedCount)
-        // Copying none writes to the one empty array that all threads share.
+        // An empty array needs no copy. It therefore does not write to the empty storage that all
+        // threads share.
         try saved.encode(finished.isEmpty ? [] : Array(finished), forKey: .finished)
     }
 }

@@ -1,18 +1,21 @@
-/// The retry ladder of a provider: when it delivers a webhook again, and what it takes for success.
+/// The retry schedule of a provider's webhook deliveries: the waits between the attempts, and the
+/// statuses that count as success.
 package struct RetrySchedule: Hashable, Sendable {
-    /// Wait before each retry, measured from the end of the previous attempt.
+    /// The wait before each retry of a delivery, measured from the end of the previous attempt.
     package let delays: [Duration]
-    /// How long the sender waits for a finished answer.
+    /// The time that the sender waits for the complete response to an attempt.
     package let answerMax: Duration
-    /// The statuses that end the delivery.
+    /// The HTTP statuses that count as success and end the delivery.
     package let successes: Set<Int>
 
-    /// Of a provider that sends no events: nothing is taken, and nothing is tried again.
+    /// The schedule without retries, for a provider that sends no events.
     package static let never = RetrySchedule(delays: [], answerMax: .zero, successes: [])
 
     package var attemptCountMax: Int { delays.count + 1 }
 
-    /// The wait before the attempt of that number, counted from 1; nil when there is none.
+    /// Returns the wait before an attempt.
+    ///
+    /// Attempts are counted from 1; nil means that no more attempt follows.
     package func delay(beforeAttempt number: Int) -> Duration? {
         if number == 1 { return .zero }
         return delays.indices.contains(number - 2) ? delays[number - 2] : nil

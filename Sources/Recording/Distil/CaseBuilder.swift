@@ -3,11 +3,13 @@ internal import ContractFiles
 internal import Providers
 
 extension Distiller {
-    /// One group's part of the session.
+    /// Builds a golden contract, which expects the recorded responses, from the exchanges of one
+    /// group of related users.
     ///
-    /// Calls are what the backend sent to providers because of it.
+    /// The exchanges of a group include the requests that the backend sent to providers because of
+    /// these users.
     struct CaseBuilder {
-        /// Headers that say nothing about the backend.
+        /// Names of headers that do not affect the backend and are left out of golden contracts.
         private static let noise: Set<String> = [
             "host", "user-agent", "accept", "accept-encoding", "accept-language", "content-length",
             "connection", "date", "server", "via", "x-request-id", "traceparent", "tracestate",
@@ -17,11 +19,12 @@ extension Distiller {
             "x-forwarded-host", "x-real-ip", "forwarded", "priority",
         ]
 
-        /// Headers of an answer that clients act on.
+        /// Names of the response headers that golden contracts compare, because clients act on
+        /// them.
         private static let told: Set<String> = [
             "location", "set-cookie", "retry-after", "cache-control",
         ]
-        /// The longest text that a golden holds, in bytes.
+        /// The maximum length in bytes of a text body in a golden contract.
         private static let textMax = 16 << 10
 
         let users: SessionUsers
@@ -29,20 +32,25 @@ extension Distiller {
         let options: Options
         private var names: [String: Int] = [:]
         private var namer: TemplateNamer
-        /// The moment that relative times count from; nil: the session says it.
+        /// The time from which the relative times in the contract are counted; nil derives the time
+        /// from the recorded session.
         var base: Instant?
-        /// When all of it took place, by a real clock and with some slack.
+        /// The period of the recorded session in real time, widened by a few seconds at both ends.
         private let session: ClosedRange<Instant>
-        /// Whether a message that nobody sent says anything: where no message was sent at all, the
-        /// backend may send none by design, and nobody could see that one is missing.
+        /// Whether the contract checks that the backend sends no push messages except the recorded
+        /// ones.
+        ///
+        /// This is false when the whole session has no message, because the recorded backend may
+        /// not send messages at all.
         private let hearsSilence: Bool
-        /// Why deliveries of the session were refused.
+        /// The reasons why the backend refused webhook deliveries in the recorded session.
         private let refusals: Refusals
-        /// What the refusals need of a backend, so that it refuses again.
+        /// The features that a backend must have so that the contract applies, such as push
+        /// messages.
         private var needs: Set<Feature> = []
-        /// Tells the contracts of one session apart.
+        /// The suffix of the contract's ID when one session produces several contracts.
         var suffix = ""
-        /// What the contract says nothing about.
+        /// Notes about parts of the recorded session that the contract does not check.
         private(set) var notes: [String] = []
 
         init(
@@ -68,10 +76,13 @@ extension Distiller {
             )
         }
 
+        /// Builds the golden contract of one group of related users.
+        ///
         /// - Parameters:
-        ///   - places: Where in the recording stands what was sent to the backend.
-        ///   - calls: Where stands what the backend sent because of it.
-        /// - Returns: The group's contract; nil when nothing was sent to the backend.
+        ///   - places: The indices of the group's exchanges that were sent to the backend.
+        ///   - calls: The indices of the exchanges that the backend sent to providers because of
+        ///     the group.
+        /// - Returns: The contract of the group; nil when nothing was sent to the backend.
         mutating func contract(_ places: [Int], calls: [Int]) -> Contract? {
             guard !places.isEmpty else { return nil }
             namer = namer(places)
@@ -127,13 +138,17 @@ extension Distiller {
                 moments: base.map(SessionMoments.init(base:))
                     ?? SessionMoments(exchanges, texts, began: recording.header.began),
                 session: session,
-                // What came after the first answer.
+                // The values in all requests except the first one: only these requests can repeat a
+                // value of a response.
                 reused: Set(texts.dropFirst().lazy.flatMap(\.values))
             )
         }
 
-        /// Reads that were asked again at once: how often, and what the first ones saw, was a matter of
-        /// time.
+        /// Returns the indices of GET requests that the next exchange repeats, as a polling client
+        /// does.
+        ///
+        /// The contract omits these requests, because their number and their responses depend on
+        /// timing.
         private func polls(_ exchanges: some Collection<Exchange>) -> Set<Int> {
             Set(
                 zip(exchanges, exchanges.dropFirst()).enumerated().filter { _, pair in
@@ -142,7 +157,7 @@ extension Distiller {
             )
         }
 
-        /// Whether the same caller asked the same thing twice.
+        /// Returns whether two requests are the same GET request of the same caller.
         private func isSameRead(_ left: Exchange, _ right: Exchange) -> Bool {
             left.request.method == "GET" && right.request.method == "GET"
                 && left.request.target == right.request.target
@@ -157,7 +172,8 @@ extension Distiller {
             }
         }
 
-        /// Places that differ between two equal reads with nothing in between.
+        /// Returns the JSON paths in responses whose values differ between two equal consecutive
+        /// GET requests, by the index of the exchange.
         private func volatilePlaces(
             _ exchanges: some RandomAccessCollection<Exchange>,
             _ polls: Set<Int>
@@ -188,7 +204,7 @@ extension Distiller {
 
         private mutating func request(_ exchange: Exchange, _ volatile: [JSONPointer]) -> Step {
             let target = namer.target(exchange.request.target)
-            // `get-subscriptions` for GET /api/subscriptions/{{user.ada}}.
+            // The name is `get-subscriptions` for GET /api/subscriptions/{{user.ada}}.
             let words = exchange.request.path.split(separator: "/").map(String.init)
                 .filter { word in
                     word.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-" || $0 == "_") }
@@ -250,7 +266,8 @@ extension Distiller {
             return .deliver(delivery)
         }
 
-        /// Sends it with the credentials that it came with.
+        /// Gives a delivery of the contract the same kind of credentials as the recorded delivery
+        /// had, for example a wrong signature.
         private mutating func present(_ exchange: Exchange, _ delivery: inout Delivery) {
             guard
                 case .credentials(let authorization, let signature) = refusals.reading(of: exchange)
@@ -264,7 +281,11 @@ extension Distiller {
             needs.formUnion(delivery.credentialNeeds)
         }
 
-        /// The body of an event; its own id belongs to the delivery.
+        /// Returns the body of a webhook event with templates such as `{{user.ada}}` in place of
+        /// recorded values.
+        ///
+        /// The ID of the event becomes the template `{{event-id.NAME}}`, where `NAME` is the name
+        /// of the delivery.
         private mutating func templated(_ body: JSONValue) -> JSONValue {
             var named = namer.request(body)
             for place in ["/event/id", "/id", "/event_id"] {
@@ -288,7 +309,7 @@ extension Distiller {
             let value = try? JSONValue(parsing: response.body)
             for field in response.fields {
                 let key = field.name.lowercased()
-                // That a body is JSON is said by the body; an empty one is of no kind.
+                // A JSON body implies its content type, and an empty body has none.
                 let isKind = key == "content-type" && value == nil && !response.body.isEmpty
                 guard Self.told.contains(key) || isKind else { continue }
                 pattern.fields.append(HTTPMessage.Field(key, namer.answerText(field.value)))
@@ -304,15 +325,15 @@ extension Distiller {
             } else if !response.body.isEmpty {
                 let kind = response[field: "content-type"] ?? "no content type"
                 notes.append(
-                    "\(exchange.request.method) \(exchange.request.path): the body of the answer is "
+                    "\(exchange.request.method) \(exchange.request.path): the response body is "
                         + "not compared (\(kind), \(response.body.count) bytes)"
                 )
             }
             return pattern
         }
 
-        /// A body that people can read, such as HTML, CSV or XML; nil when it is none, or so long
-        /// that nobody would read it.
+        /// Returns a response body as text, such as HTML, CSV or XML; nil for binary data and for a
+        /// body of more than 16 KiB.
         private static func text(of response: HTTPMessage.Response) -> String? {
             guard (1...textMax).contains(response.body.count) else { return nil }
             let text = String(validating: response.body, as: UTF8.self)
@@ -326,8 +347,10 @@ extension Distiller {
 
         // MARK: Effects
 
-        /// How OneSignal failed in the session, call by call, so that it fails again; nil when it
-        /// never did.
+        /// Returns a plan with which the fake OneSignal fails the same calls as OneSignal did in
+        /// the recorded session.
+        ///
+        /// It is nil when no call failed, or when the plan would have more than 20 responses.
         private func trouble(_ calls: [Exchange]) -> ProviderPlan? {
             var answers = calls.filter { $0.to == .oneSignal && $0.request.method != "GET" }
                 .map { call -> ProviderPlan.Answer in
@@ -344,10 +367,11 @@ extension Distiller {
                 ? nil : ProviderPlan(provider: .oneSignal, answers: answers)
         }
 
-        /// What the providers were told, each message with its number, and how many there were.
+        /// Returns the messages that the contract expects: each recorded message with its count,
+        /// and the total number of messages of each kind.
         private mutating func effects(_ exchanges: [Exchange]) -> [EffectExpectation] {
             let place = SourceLocation(path: options.source, line: 1, column: 1)
-            /// What is told of one message is the same wherever it is told.
+            /// A recorded message; equal messages become one expectation with a count.
             struct Message: Hashable {
                 let kind: String
                 let audience: Audience
@@ -394,7 +418,8 @@ extension Distiller {
             return found
         }
 
-        /// Exactly whom a message reached.
+        /// Returns the recipients of a message: the users by name, and the number of other
+        /// recipients.
         private func audience(_ effect: Effect) -> Audience {
             var audience = Audience()
             for recipient in Set(effect.recipients) {
@@ -411,7 +436,10 @@ extension Distiller {
             return audience
         }
 
-        /// How many idempotency keys the calls for such effects carried; nil where any had none.
+        /// Returns the number of different idempotency keys in the backend's calls that cause one
+        /// kind of effect, such as push messages.
+        ///
+        /// It is nil when any of these calls has no idempotency key.
         private func keyCount(_ exchanges: [Exchange], _ kind: String) -> Int? {
             let keys = exchanges.filter { $0.from == .backend }
                 .compactMap { Services.understood($0).call }
@@ -422,12 +450,12 @@ extension Distiller {
 }
 
 extension Recording {
-    /// When all of it took place, by a real clock and with some slack.
+    /// The period of the recorded session in real time, widened by three seconds at both ends.
     var session: ClosedRange<Instant> {
         let last = exchanges.lazy.map { $0.completed ?? $0.invoked }.max() ?? 0
         return (header.began - .seconds(3))...(header.began + .microseconds(last) + .seconds(3))
     }
 
-    /// Whether the backend sent anybody a message in it.
+    /// Whether the backend sent a message to any user in the recorded session.
     var hasMessages: Bool { exchanges.contains { $0.from == .backend && !$0.effects.isEmpty } }
 }

@@ -1,7 +1,8 @@
-/// Dates inside texts, in digits or in English words: `24.11.2026`, `Tue, 24 Nov 2026 01:22:08 GMT`.
+/// Finds dates inside strings, in digits or in English words: `24.11.2026`, `Tue, 24 Nov 2026
+/// 01:22:08 GMT`.
 ///
-/// A golden cannot name them, as it names `{{date+30d}}`, and they are others tomorrow: what stands
-/// there is a matter of the day on which the session was recorded.
+/// A golden contract has templates such as `{{date+30d}}` for ISO 8601 dates, but none for other
+/// formats. Such dates depend on the day of the recording, so matchers replace them.
 enum DateSpans {
     private enum Kind {
         case year, dayOrMonth, otherNumber, monthName, dayName, filler, sign, stranger
@@ -21,12 +22,14 @@ enum DateSpans {
         "mon", "monday", "tue", "tues", "tuesday", "wed", "wednesday", "thu", "thur", "thurs",
         "thursday", "fri", "friday", "sat", "saturday", "sun", "sunday",
     ]
-    /// What stands between the numbers of a date and its time.
+    /// Words that may appear between the parts of a date and its time.
     private static let fillers: Set<String> = [
         "t", "z", "gmt", "utc", "am", "pm", "st", "nd", "rd", "th", "at", "of",
     ]
 
-    /// Where the dates stand, in order; only those whose year is not far from one.
+    /// Returns the ranges of the dates in a string, in order.
+    ///
+    /// A date counts only when its year is at most five years from the given year.
     static func all(in text: String, around year: Int) -> [Range<String.Index>] {
         guard hasYear(text.utf8) else { return [] }
         var found: [Range<String.Index>] = []
@@ -43,7 +46,7 @@ enum DateSpans {
         return found
     }
 
-    /// The text with every date in it replaced.
+    /// Returns a string with every date replaced by a word, such as a matcher.
     static func replaced(in text: String, around year: Int, by word: String) -> String {
         let spans = all(in: text, around: year)
         guard !spans.isEmpty else { return text }
@@ -56,7 +59,10 @@ enum DateSpans {
         return output + text[position...]
     }
 
-    /// Most texts have none, and are looked at once.
+    /// Returns whether a string contains four digits that could be a year of this century, such as
+    /// 2026.
+    ///
+    /// This quick check rules out most strings.
     private static func hasYear(_ bytes: String.UTF8View) -> Bool {
         var matched = 0
         for byte in bytes {
@@ -100,7 +106,8 @@ enum DateSpans {
         return found
     }
 
-    /// The date in a run of parts that dates are made of, without what only stands around it.
+    /// Returns the range of the date in a sequence of tokens, without separators around it; nil
+    /// when the sequence is not a date.
     private static func span(of run: [Token]) -> Range<String.Index>? {
         var parts = run[...]
         while let first = parts.first, first.kind == .sign || first.kind == .filler {

@@ -2,16 +2,22 @@ package import Conformance
 internal import ContractFiles
 internal import Providers
 
-/// Turns a recording into golden contracts: one for each group of people who have to do with each
-/// other, every request with the answer it must get, and what the providers must be told.
+/// Turns a recording into golden contracts, one for each group of related users.
+///
+/// A golden contract sends the recorded requests of the group again. It expects the recorded
+/// responses and the recorded calls to the providers.
 ///
 /// The same recording always gives the same contracts.
 package enum Distiller {
     package struct Options: Hashable, Sendable {
-        /// The contracts' id; a session with several groups gets the first user's name behind it.
+        /// The ID of the golden contract.
+        ///
+        /// When a session has several groups of related users, the name of the first user of each
+        /// group is appended.
         package var id: String
-        /// What `source` names: the recording's folder.
+        /// The value of `source` in the golden contract: the folder of the recording.
         package var source: String
+        /// The age at which the session should be recorded again; nil for no limit.
         package var ageMax: Duration?
 
         package init(id: String, source: String, ageMax: Duration? = nil) {
@@ -21,7 +27,9 @@ package enum Distiller {
         }
     }
 
-    /// - Returns: The contracts, and notes about what could not be taken over.
+    /// Creates the golden contracts of a recording.
+    ///
+    /// - Returns: The contracts, and notes about parts of the session that were left out.
     package static func contracts(
         _ recording: Recording,
         _ options: Options
@@ -60,7 +68,7 @@ package enum Distiller {
         let hearsSilence = recording.hasMessages
         for (place, exchange) in recording.exchanges.enumerated() where exchange.from == .backend {
             let key = isOnly ? groups[0].key : users.group(of: exchange) ?? ""
-            // The last group has no key, and is nobody's.
+            // The last group may have an empty key, because its requests name no user.
             let position = isOnly ? 0 : positions[key] ?? (key.isEmpty ? groups.count - 1 : nil)
             guard let position, groups.indices.contains(position), groups[position].key == key
             else { continue }
@@ -88,44 +96,49 @@ package enum Distiller {
         }
         let contracts = results.compactMap(\.contract)
         if !contracts.isEmpty, !hearsSilence {
-            notes.append("the backend sent no push in this session, so none is looked for")
+            notes.append("the backend sent no push in this session, so pushes are not checked")
         }
         return (contracts, notes)
     }
 
-    /// People who have to do with each other: where what they sent stands, and what the backend sent
-    /// because of it.
+    /// The indices of the exchanges of a group of related users: requests to the backend, and calls
+    /// that the backend made because of these requests.
     private struct Group: Sendable {
         let key: String
         var places: [Int]
         var calls: [Int] = []
     }
 
-    /// Why a request cannot be replayed; nil when it can.
+    /// Returns the reason why a golden contract cannot send a recorded request again; nil when it
+    /// can.
     private static func reasonLeftOut(_ exchange: Exchange, _ refusals: Refusals) -> String? {
         let request = "\(exchange.request.method) \(exchange.request.path)"
         guard let response = exchange.response else {
-            return "\(request) had no answer and is left out"
+            return "\(request) had no response and is left out"
         }
         if response.status == 101 {
-            return "\(request) became a WebSocket and is left out; the recording has its messages"
+            return "\(request) became a WebSocket and is left out; the recording contains its "
+                + "messages"
         }
         guard exchange.from == .app || refusals.reading(of: exchange) != .unknown else {
-            return "\(request) was refused (401) and left out: its credentials are those that "
-                + "'secrets' of the profile says, or nobody said them"
+            return "\(request) was refused (401) and is left out: its credentials match 'secrets' "
+                + "in the profile, or the profile has no secrets to compare them with"
         }
         return nil
     }
 
-    /// The contract with new answers and messages where a run of it saw others; everything else
-    /// stays as it was accepted.
+    /// Updates a golden contract with the responses and messages of a run, where the run differed
+    /// from the contract.
+    ///
+    /// Everything else in the contract stays unchanged.
     ///
     /// - Parameters:
-    ///   - contract: The golden contract that a run found to differ.
-    ///   - record: What that run saw.
-    ///   - codes: What was found: messages are only taken over when they differed.
-    ///   - redactor: Takes the secrets out of it.
-    /// - Returns: The contract as the backend keeps it now.
+    ///   - contract: The golden contract.
+    ///   - record: The record of a run that differs from the contract.
+    ///   - codes: The codes of the run's findings. The expected messages are updated only if a
+    ///     finding is about messages.
+    ///   - redactor: Removes the secrets from the run's exchanges.
+    /// - Returns: The contract that matches the current behavior of the backend.
     package static func updated(
         _ contract: Contract,
         seen record: RunRecord,
@@ -137,7 +150,8 @@ package enum Distiller {
         for exchange in record.exchanges { last[exchange.purpose] = exchange.sequence }
         let exchanges = record.exchanges.filter { exchange in
             switch exchange.purpose {
-            // A read is asked until it is answered as recorded; the last answer counts.
+            // A run repeats a GET request until the response is as recorded, so the last response
+            // counts.
             case .appCall: last[exchange.purpose] == exchange.sequence
             case .delivery, .call: true
             default: false
@@ -163,7 +177,7 @@ package enum Distiller {
             return contract
         }
         var updated = contract
-        // Steps that went missing would put every later answer under the wrong name.
+        // If steps are missing, every later response would be assigned to the wrong step.
         let isWhole = contract.steps.count == seen.steps.count
         for (index, pair) in zip(contract.steps, seen.steps).enumerated() where isWhole {
             switch pair {

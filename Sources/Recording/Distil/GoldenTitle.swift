@@ -1,7 +1,8 @@
 internal import Conformance
 
 extension Contract {
-    /// What a golden contract is called: who does how much in it.
+    /// The title of a golden contract, such as "A request and 2 events of ada have the recorded
+    /// outcome".
     var goldenTitle: String {
         let calls = steps.count { if case .request = $0 { true } else { false } }
         let events = steps.count { if case .deliver = $0 { true } else { false } }
@@ -13,7 +14,7 @@ extension Contract {
         let isOne = calls + events == 1
         let text =
             parts + (user.map { " of \($0)" } ?? "")
-            + (isOne ? " ends as it was recorded" : " end as they were recorded")
+            + (isOne ? " has the recorded outcome" : " have the recorded outcome")
         return text.prefix(1).uppercased() + text.dropFirst()
     }
 }

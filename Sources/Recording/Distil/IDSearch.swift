@@ -1,23 +1,28 @@
-/// Finds the ids of a session inside running text, however many there are.
+/// Finds the user IDs of a session inside strings, quickly even for many IDs.
 ///
-/// At each place the longest id that begins there is found by halving the sorted ids, so that a text
-/// costs its length and hardly more where ten thousand people share a device.
+/// At each position a binary search in the sorted IDs finds the longest ID that begins there. The
+/// cost is proportional to the length of the string, almost independent of the number of IDs.
 struct IDSearch {
-    /// Short ids would be found inside words, in bytes.
+    /// The minimum length in bytes of a user ID that is searched for.
+    ///
+    /// Shorter IDs would also match inside words.
     private static let lengthMin = 6
 
-    /// In the order of their bytes.
+    /// The user IDs, sorted by their bytes.
     private let ids: [[UInt8]]
-    /// For each id the longest other one that it begins with; -1 without one.
+    /// For each user ID, the index of the longest other ID that is a prefix of it; -1 if there is
+    /// none.
     private let parents: [Int]
-    /// What ids begin with: their first bytes, and those that all of them have at least.
+    /// For each byte value, whether a user ID begins with it; used for a quick check.
     private var firsts = [Bool](repeating: false, count: 256)
+    /// The first six bytes of each user ID, used for a quick check.
     private var beginnings: Set<UInt64> = []
 
     init(_ ids: some Sequence<String>) {
         self.ids = ids.filter { $0.utf8.count >= Self.lengthMin }.map { Array($0.utf8) }
             .sorted { $0.lexicographicallyPrecedes($1) }
-        // Those that an id begins with stand before it, and each begins with the one before.
+        // The IDs that are prefixes of an ID are sorted before it, and each of them is a prefix of
+        // the next.
         var open: [Int] = []
         var parents: [Int] = []
         for id in self.ids {
@@ -36,7 +41,9 @@ struct IDSearch {
         bytes.prefix(lengthMin).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// The text with every id replaced by what stands for it; nil leaves it where it is.
+    /// Returns a string with every user ID replaced by its template, such as `{{user.ada}}`.
+    ///
+    /// A user ID whose template is nil stays unchanged.
     func replaced(in text: String, by template: (String) -> String?) -> String {
         guard !ids.isEmpty, text.utf8.count >= Self.lengthMin else { return text }
         let bytes = Array(text.utf8)
@@ -60,10 +67,10 @@ struct IDSearch {
         return copied == 0 ? text : String(decoding: output + bytes[copied...], as: UTF8.self)
     }
 
-    /// The longest id that bytes begin with.
+    /// Returns the longest user ID that is a prefix of the bytes; nil when there is none.
     private func id(in bytes: ArraySlice<UInt8>) -> [UInt8]? {
-        // The last one that does not come after them; whatever they begin with is among its own
-        // beginnings.
+        // Finds the last ID that is not sorted after the bytes. Every ID that is a prefix of the
+        // bytes is this ID or one of its prefixes.
         var (low, high) = (0, ids.count)
         while low < high {
             let middle = (low + high) / 2

@@ -1,31 +1,35 @@
 package import Conformance
 
-/// Takes away from a golden contract whatever it does not need to say what it says.
+/// Removes every part of a golden contract, such as a step or an expected value, that does not
+/// affect its verdicts.
 ///
-/// A part is removed when every verdict stays what it was: passed on the backend, and not passed on
-/// each of the others. Large pieces are tried first (delta debugging: halves, quarters, …), steps
-/// before what they say; then each part that is left is tried alone, until none can go. So what is
-/// left is minimal: whichever part somebody takes out by hand, a verdict changes.
+/// The verdicts are those on the recorded backend, which must pass the contract, and on other
+/// backends, which must fail it. Large groups of parts are tried first (delta debugging: halves,
+/// quarters, …), and steps before the contents of their responses. Then each remaining part is
+/// tried alone, until no part can be removed. The result is minimal: removing any further part
+/// changes a verdict.
 package struct Minimiser: Sendable {
-    /// How far it is, for people who wait.
+    /// The progress of the search for a minimal contract, for display.
     package struct Progress: Hashable, Sendable {
         package var askedCount = 0
         package var removedCount = 0
         package var partCount = 0
     }
 
-    /// Something that can be taken out of a contract, by its place in the whole one.
+    /// A removable part of a contract, identified by its position in the whole contract.
     private enum Part: Hashable {
-        /// With the deliveries that repeat it.
+        /// A step of the contract, together with the later deliveries that repeat it.
         case step(Int)
         case header(step: Int, field: Int)
-        /// A member of an answer's body, with all that is below it; the whole body at the top.
+        /// A member of the JSON body of an expected response, with everything below it. An empty
+        /// pointer is the whole body.
         case member(step: Int, JSONPointer)
         case effect(Int)
         case given(Int)
         case value(String)
 
-        /// Steps first, then messages and what is given, then what answers say, from the top down.
+        /// The order of removal: steps first, then messages and preconditions, then response
+        /// headers and bodies from the top down.
         var rank: Int {
             switch self {
             case .step: 0
@@ -45,12 +49,16 @@ package struct Minimiser: Sendable {
     private var answers: [Set<Part>: Bool] = [:]
     private var progress = Progress()
 
+    /// Removes the parts of a golden contract that do not affect its verdicts.
+    ///
     /// - Parameters:
     ///   - contract: The golden contract.
-    ///   - jobs: How many candidates are judged at once; the outcome does not depend on it.
-    ///   - report: Hears of every answer.
-    ///   - keepsVerdicts: Whether a contract is still judged as the whole one was.
-    /// - Returns: The contract that is left, and how many parts were removed.
+    ///   - jobs: The number of shortened contracts that are judged in parallel. The result does not
+    ///     depend on this number.
+    ///   - report: Receives the progress after every verdict.
+    ///   - keepsVerdicts: Returns whether a shortened contract has the same verdicts as the
+    ///     complete contract.
+    /// - Returns: The minimal contract and the number of removed parts.
     package static func minimised(
         _ contract: Contract,
         jobs: Int = 1,
@@ -86,7 +94,8 @@ package struct Minimiser: Sendable {
         for rank in Set(all.map(\.rank)).sorted() {
             await removeChunks(of: all.filter { $0.rank == rank })
         }
-        // What went since may have been all that another part was needed for.
+        // A part that was needed earlier may be removable now, because other parts have been
+        // removed.
         var isSmaller = true
         while isSmaller, !Task.isCancelled {
             isSmaller = await removeFirst(of: all.map { [$0] })
@@ -96,7 +105,7 @@ package struct Minimiser: Sendable {
         return (contract, progress.removedCount)
     }
 
-    /// Halves, quarters and so on of what is left of the parts.
+    /// Tries to remove halves, quarters and so on of the remaining parts of the contract.
     private mutating func removeChunks(of parts: [Part]) async {
         var size = parts.count
         while size > 1, !Task.isCancelled {
@@ -110,21 +119,23 @@ package struct Minimiser: Sendable {
         _ = await removeFirst(of: parts.map { [$0] })
     }
 
-    /// Takes out each piece in turn that may go.
+    /// Removes each piece, a group of parts of the contract, that does not affect the verdicts.
     ///
-    /// Several are judged at once; those behind one that goes are judged again without it, so that
-    /// the outcome is that of judging them one by one.
+    /// Several shortened contracts are judged in parallel, each without one piece. When a piece is
+    /// removed, the contracts without later pieces are judged again, now without both pieces. So
+    /// the result is the same as if the pieces were judged one after the other.
     ///
-    /// - Returns: Whether any went.
+    /// - Returns: Whether any piece was removed.
     private mutating func removeFirst(of pieces: [[Part]]) async -> Bool {
         var hasRemoved = false
-        // The last parts come first, so that what builds on others goes before them.
+        // The search goes from the last part to the first, because later parts may depend on
+        // earlier ones.
         var position = pieces.count - 1
         while position >= 0, !Task.isCancelled {
             var wave: [(index: Int, removed: Set<Part>)] = []
             while position >= 0, wave.count < jobs {
                 let next = removed.union(pieces[position].filter { !isGone($0, removed) })
-                // Nothing to judge where it is gone already, or nothing would be left.
+                // Skips pieces that are already removed, and contracts without any step.
                 if next != removed, isPossible(next) { wave.append((position, next)) }
                 position -= 1
             }
@@ -139,7 +150,9 @@ package struct Minimiser: Sendable {
         return hasRemoved
     }
 
-    /// Whether each candidate is judged as the whole contract; none is asked for twice.
+    /// Returns whether the contract keeps its verdicts without each of several sets of parts.
+    ///
+    /// No set of parts is judged twice.
     private mutating func judged(_ candidates: [Set<Part>]) async -> [Bool] {
         let open = candidates.enumerated().filter { answers[$0.element] == nil }
         let found = await withTaskGroup(of: (Set<Part>, Bool).self) { group in
@@ -172,7 +185,7 @@ package struct Minimiser: Sendable {
         return parts + whole.values.keys.sorted().map(Part.value)
     }
 
-    /// Every member of every object, the inner ones after their object.
+    /// Returns the JSON paths of all members of all objects, each object before its members.
     private static func members(
         of value: JSONValue,
         at pointer: JSONPointer = JSONPointer()
@@ -183,7 +196,8 @@ package struct Minimiser: Sendable {
                 let place = pointer.appending(member.key)
                 return [place] + members(of: member.value, at: place)
             }
-        // How many elements there are is one fact; what they hold are others.
+        // The elements stay, because their number is checked too; only their contents can be
+        // removed.
         case .array(let elements):
             elements.enumerated().flatMap { index, element in
                 members(of: element, at: pointer.appending(String(index)))
@@ -196,14 +210,15 @@ package struct Minimiser: Sendable {
         switch step {
         case .request(let request): request.answer
         case .deliver(let delivery): delivery.answerPattern
-        // Their answers are not described by a pattern.
+        // The responses of these steps are not described by a pattern.
         case .register, .name, .createAccount, .look, .pass, .call, .provider, .restart,
             .rotateKeys, .killAtCall, .account, .phone:
             nil
         }
     }
 
-    /// Whether a part went, by itself or with what it stands in.
+    /// Returns whether a part of the contract is removed, alone or together with a part that
+    /// contains it.
     private func isGone(_ part: Part, _ removed: Set<Part>) -> Bool {
         if removed.contains(part) { return true }
         switch part {
@@ -226,12 +241,12 @@ package struct Minimiser: Sendable {
         }
     }
 
-    /// A contract has a step.
+    /// Returns whether the contract without the removed parts still has at least one step.
     private func isPossible(_ removed: Set<Part>) -> Bool {
         whole.steps.indices.contains { !isGone(.step($0), removed) }
     }
 
-    /// The contract without some of its parts.
+    /// Returns the contract without the removed parts.
     private func candidate(without removed: Set<Part>) -> Contract {
         var contract = whole
         contract.steps = whole.steps.enumerated().compactMap { index, step in
@@ -267,7 +282,7 @@ package struct Minimiser: Sendable {
         case .deliver(var delivery):
             delivery.answerPattern = pattern
             return .deliver(delivery)
-        // Only these two have a pattern.
+        // No other kind of step has a pattern.
         default: return step
         }
     }

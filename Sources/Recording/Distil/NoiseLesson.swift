@@ -1,22 +1,27 @@
 package import Conformance
 
-/// What playing a draft on the backend it was recorded from teaches about what differs by itself.
+/// Compares several runs of a new golden contract, the draft, to find values that vary from run to
+/// run, such as times.
 ///
-/// A place that differs from the recording is noise only when it also differs between the plays. One
-/// that comes out alike every time, and not as recorded, is no noise: the draft is wrong about the
-/// backend, or the backend is not the one that was recorded.
+/// A value that differs from the recording is noise only if it also varies between the runs. If the
+/// value is the same in every run but not as recorded, the draft is wrong, or the backend is not
+/// the recorded one.
 package struct NoiseLesson: Sendable {
-    /// One place that became a matcher, or was left out.
+    /// A value of a golden contract that was replaced by a matcher, such as `{{any.uuid}}`, or is
+    /// no longer checked.
     package struct Mask: Hashable, Sendable {
-        /// `/orders/0/number of the answer to 'get-orders'`.
+        /// The location of the value, such as `/orders/0/number of the response to 'get-orders'`.
         package let place: String
-        /// As it was recorded, and as it came then.
+        /// The value in the recording.
         package var recorded: String
+        /// The value in the first run in which the value differed from the recording.
         package let seen: String
-        /// What stands there now; nil where nothing is looked for any more.
+        /// The matcher that replaces the value, such as `{{any.uuid}}`; nil when the value is no
+        /// longer checked.
         package let matcher: String?
 
-        /// Takes what a mask of the same place said before it was widened.
+        /// Takes over the recorded value from an earlier mask of the same location, whose matcher
+        /// matched fewer values.
         package mutating func widen(_ earlier: Mask) { recorded = earlier.recorded }
     }
 
@@ -26,7 +31,7 @@ package struct NoiseLesson: Sendable {
     }
 
     private let draft: Contract
-    /// The year of the session.
+    /// The year in which the session was recorded.
     private let year: Int
     private var plays: [[GoldenRule.Difference]] = []
 
@@ -39,18 +44,21 @@ package struct NoiseLesson: Sendable {
         plays.append(GoldenRule.differences(in: evidence))
     }
 
-    /// Whether a place comes out alike every time and not as recorded: another play may tell.
+    /// Whether any value is the same in all runs so far but differs from the recording.
+    ///
+    /// A further run may show that this value varies.
     package var isOpen: Bool { !contradictedPlaces.isEmpty }
 
-    // MARK: What became of it
+    // MARK: Results
 
-    /// The draft with matchers where it differs by itself, and each of them in words.
+    /// The draft contract with a matcher for each value that varies from run to run, and a
+    /// description of each replacement.
     package var masked: (contract: Contract, masks: [Mask]) {
         let (contract, masks, _) = learned
         return (contract, masks)
     }
 
-    /// What the backend does otherwise than it was recorded, every time.
+    /// Descriptions of the values that differ from the recording in the same way in every run.
     package var contradictions: [String] {
         var found = contradictedPlaces
         for difference in plays.joined() where !isMaskable(difference) {
@@ -62,7 +70,8 @@ package struct NoiseLesson: Sendable {
 
     private var contradictedPlaces: [String] { learned.contradicted }
 
-    /// Goes through all places once: each is masked, or contradicts the draft.
+    /// The result of the comparison: the contract with matchers, the replaced values, and the
+    /// values that contradict the draft.
     private var learned: (contract: Contract, masks: [Mask], contradicted: [String]) {
         var contract = draft
         var masks: [Mask] = []
@@ -72,12 +81,12 @@ package struct NoiseLesson: Sendable {
             guard let first = differences.lazy.compactMap(\.self).first else { continue }
             var changed = contract
             if !isSteady(differences) {
-                // What is gone was masked with something above it.
+                // A value that no longer exists was masked together with a value that contains it.
                 guard let (was, now) = mask(place, differences, in: &changed) else { continue }
                 if now != was {
                     contract = changed
                     masked.append(place)
-                    let seen = first.actual ?? "nothing there"
+                    let seen = first.actual ?? "nothing"
                     masks.append(Mask(place: name(place), recorded: was, seen: seen, matcher: now))
                     continue
                 }
@@ -90,19 +99,22 @@ package struct NoiseLesson: Sendable {
     }
 
     private func told(_ place: String, _ expected: String, _ actual: String?) -> String {
-        "\(place): \(expected) was recorded, \(actual ?? "nothing") comes"
+        "\(place): recorded \(expected), received \(actual ?? "nothing")"
     }
 
     // MARK: Places
 
-    /// A place that can hold a matcher; whom a message reaches is no accident.
+    /// Returns whether a matcher can replace a value that differs from the recording.
+    ///
+    /// The recipients of a message are never replaced, because they do not vary by chance.
     private func isMaskable(_ difference: GoldenRule.Difference) -> Bool {
         guard let mismatch = difference.mismatch else { return false }
         if case .message = difference.owner, mismatch.written.tokens.isEmpty { return false }
         return true
     }
 
-    /// Every place that differed, with what each play found there; nil for what came as recorded.
+    /// All locations whose values differed from the recording, with the difference in each run; nil
+    /// for a run without a difference.
     private var places: [(place: Place, differences: [GoldenRule.Difference?])] {
         var order: [Place] = []
         var found: [Place: [Int: GoldenRule.Difference]] = [:]
@@ -127,7 +139,8 @@ package struct NoiseLesson: Sendable {
         }
     }
 
-    /// What was found, with the run's own names taken out of it.
+    /// Returns the value that a run received, with generated IDs replaced by their templates, such
+    /// as `{{user.ada}}`.
     private static func told(_ difference: GoldenRule.Difference) -> JSONValue? {
         guard let mismatch = difference.mismatch, let text = mismatch.found?.string else {
             return difference.mismatch?.found
@@ -141,23 +154,23 @@ package struct NoiseLesson: Sendable {
     }
 
     private func name(_ place: Place) -> String {
-        let pointer = place.written.tokens.isEmpty ? "the top" : place.written.description
+        let pointer = place.written.tokens.isEmpty ? "the body" : place.written.description
         return "\(pointer) of \(name(place.owner))"
     }
 
     private func name(_ owner: GoldenRule.Difference.Owner) -> String {
         switch owner {
-        case .answer(let step): "the answer to '\(step)'"
+        case .answer(let step): "the response to '\(step)'"
         case .message(let index): "message \(index + 1)"
         }
     }
 
     // MARK: Masks
 
-    /// Puts a matcher at a place.
+    /// Replaces a value of the contract with a matcher, such as `{{any.uuid}}`.
     ///
-    /// - Returns: What stood there and what stands there now; nil when there is no such place any
-    ///   more, as one above it was masked already.
+    /// - Returns: The old and the new value as text; nil when the value no longer exists because a
+    ///   value that contains it was masked before.
     private func mask(
         _ place: Place,
         _ differences: [GoldenRule.Difference?],
@@ -165,7 +178,7 @@ package struct NoiseLesson: Sendable {
     ) -> (was: String, now: String?)? {
         let found = differences.compactMap { $0?.mismatch }
         return Self.change(place, in: &contract) { old in
-            // What is not always there is not looked for.
+            // A value that is missing in some runs is no longer checked.
             if found.contains(where: { $0.found == nil }) { return nil }
             guard case .string(let pattern) = old else {
                 let isNumber = ([old] + found.compactMap(\.found)).allSatisfy {
@@ -190,8 +203,9 @@ package struct NoiseLesson: Sendable {
 
     private static let anyNumber: JSONValue = "{{any.number}}"
 
-    /// In an array of which several elements differ by themselves, those that came as recorded did so
-    /// by chance: its order is an accident.
+    /// Replaces all elements of an array with matchers if several elements vary.
+    ///
+    /// The order of such an array is random, so its other elements were as recorded only by chance.
     private func widenArrays(_ masked: [Place], in contract: inout Contract) {
         var counts: [Place: Int] = [:]
         var order: [Place] = []
@@ -206,7 +220,7 @@ package struct NoiseLesson: Sendable {
         }
         for place in order {
             _ = Self.change(place, in: &contract) { old in
-                // Members of an object are called by numbers too.
+                // An object may also have numeric keys.
                 guard case .array(let elements) = old else { return old }
                 return .array(
                     elements.map { element in
@@ -222,7 +236,8 @@ package struct NoiseLesson: Sendable {
         }
     }
 
-    /// Replaces what stands at a place of a contract; nil when nothing stands there.
+    /// Replaces or removes a value of a contract, and returns the old and the new value as text;
+    /// nil when the value does not exist.
     private static func change(
         _ place: Place,
         in contract: inout Contract,
@@ -247,7 +262,7 @@ package struct NoiseLesson: Sendable {
                     let result = delivery.answerPattern?.change(place.written, replacement)
                     contract.steps[index] = .deliver(delivery)
                     return (result ?? nil).map { ($0.old.text, $0.new?.text) }
-                // Only these two have answers that a golden says anything about.
+                // No other kind of step has a response that a golden contract checks.
                 default: continue
                 }
             }
@@ -255,7 +270,8 @@ package struct NoiseLesson: Sendable {
         }
     }
 
-    /// Messages that say the same now are one expectation of so many.
+    /// Combines expected messages that have the same content after masking into one expectation
+    /// with the sum of their counts.
     private static func merged(_ effects: [EffectExpectation]) -> [EffectExpectation] {
         var merged: [EffectExpectation] = []
         for effect in effects {
@@ -277,7 +293,8 @@ package struct NoiseLesson: Sendable {
 }
 
 extension AnswerPattern {
-    /// Replaces what stands at a place, or takes it out; nil when nothing stands there.
+    /// Replaces or removes a value of an expected response, and returns the old and the new value;
+    /// nil when the value does not exist.
     fileprivate mutating func change(
         _ pointer: JSONPointer,
         _ replacement: (JSONValue) -> JSONValue?

@@ -1,25 +1,27 @@
 internal import Conformance
 
-/// `‹kind:fingerprint›`, as the redactor writes it.
+/// A placeholder `‹kind:fingerprint›` that replaces a secret in a recording.
 struct Placeholder: Hashable {
     let text: String
     let kind: String
 
-    /// What the value began with, such as `rk_live_`; nil where nothing is known of it.
+    /// The beginning of the secret, such as `rk_live_`; nil when it is unknown.
     var prefix: String? {
         guard let dot = text.firstIndex(of: ".") else { return nil }
         let prefix = text[text.index(after: dot)...].dropLast()
         return prefix.isEmpty ? nil : String(prefix)
     }
 
-    /// Secrets of the whole session tie nobody to anybody; neither do signatures.
+    /// Whether all exchanges that contain this placeholder belong to the same user.
+    ///
+    /// That is false for signatures and for secrets of the whole session, which identify no user.
     var ties: Bool { !["secret", "signature", "key", "address"].contains(kind) }
 
     private static let opening = Array("‹".utf8)
     private static let closing = Array("›".utf8)
 
     static func all(in text: String) -> [Placeholder] {
-        // Looked for as bytes: almost no text has one.
+        // Searches the bytes first, because almost no string contains a placeholder.
         guard text.utf8.contains(0xe2) else { return [] }
         let bytes = Array(text.utf8)
         var found: [Placeholder] = []

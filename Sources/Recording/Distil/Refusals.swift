@@ -1,20 +1,24 @@
 internal import Conformance
 
-/// Why the backend refused what came in a session, so that a golden contract makes it refuse again.
+/// Determines why the backend refused webhook deliveries in a recorded session, so that a golden
+/// contract makes it refuse them again.
 ///
-/// A delivery that was refused for its credentials comes with such credentials again, and an id that
-/// the backend never took stays what it is: with right ones and with a new id it would be taken.
+/// The contract sends a delivery that was refused for its credentials with the same kind of invalid
+/// credentials. A user ID that the backend always refused stays literal. With valid credentials or
+/// a new ID the backend would accept the delivery.
 struct Refusals: Sendable {
-    /// What becomes of a delivery.
+    /// The credentials with which a golden contract sends a recorded delivery again.
     enum Reading: Hashable {
+        /// The delivery is sent with the configured, valid credentials.
         case asUsual
-        /// It is sent with these credentials.
+        /// The delivery is sent with these credentials.
         case credentials(Delivery.Authorization, Delivery.Signature)
-        /// Nobody can tell what was wrong with it.
+        /// The reason why the backend refused the delivery is unknown, so the delivery cannot be
+        /// sent again.
         case unknown
     }
 
-    /// What deliveries of one provider carried that the backend took.
+    /// The credentials in those deliveries of one provider that the backend accepted.
     private struct Taken {
         var authorizations: Set<String?> = []
         var proofs: Set<SenderProof> = []
@@ -36,7 +40,8 @@ struct Refusals: Sendable {
         }
     }
 
-    /// How a delivery has to come so that the backend says again what it said.
+    /// Returns the credentials with which the backend responds to a delivery as it did in the
+    /// recorded session.
     func reading(of delivery: Exchange) -> Reading {
         guard delivery.isRefused, let status = delivery.response?.status else { return .asUsual }
         let taken = taken[delivery.from] ?? Taken()
@@ -45,7 +50,7 @@ struct Refusals: Sendable {
             authorization(of: delivery, taken), signature(of: delivery, taken)
         )
         if !isAboutSender {
-            // Whether these are the right secrets is only known where the backend took them.
+            // The configured secrets are known to be right only if the backend accepted them once.
             if !taken.knows(Delivery.Authorization.configured) { authorization = .configured }
             if !taken.knows(Delivery.Signature.configured) { signature = .configured }
         }
@@ -54,12 +59,14 @@ struct Refusals: Sendable {
             return .credentials(use, signature ?? .configured)
         case (_, let use?) where use != .configured:
             return .credentials(authorization ?? .configured, use)
-        // Whoever is told 403 was recognised: it is about what was asked.
+        // A sender that gets 403 was recognized: the refusal is about the request, not the
+        // credentials.
         default: return status == 401 ? .unknown : .asUsual
         }
     }
 
-    /// Nil: nobody knows whether it was the right one.
+    /// Returns whether the Authorization header of a delivery is right, wrong or missing; nil when
+    /// that is unknown.
     private func authorization(of delivery: Exchange, _ taken: Taken) -> Delivery.Authorization? {
         let sent = delivery.request[field: "authorization"]
         if taken.authorizations.contains(sent) { return .configured }
@@ -75,13 +82,13 @@ struct Refusals: Sendable {
 }
 
 extension Exchange {
-    /// Whether the backend took what was sent to it.
+    /// Whether the backend accepted the request, that is, responded with a 2xx status.
     fileprivate var isTaken: Bool {
         to == .backend && (200..<300).contains(response?.status ?? 0)
     }
 
-    /// Whether the backend said that it will never take what was sent to it: it is not busy, in no
-    /// conflict with something else, and does not merely miss what others make.
+    /// Whether the backend refused the request for good: a 4xx status that does not mean busy (408,
+    /// 425, 429), conflict (409) or a missing resource (404).
     var isRefused: Bool {
         guard to == .backend, let status = response?.status else { return false }
         return (400..<500).contains(status) && ![404, 408, 409, 425, 429].contains(status)

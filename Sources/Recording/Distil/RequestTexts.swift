@@ -1,12 +1,16 @@
 internal import Conformance
 
-/// What a request says, read once: its times, and the values that an answer before it may have given.
+/// The content of a request: its times, and the values that an earlier response may have provided.
 struct RequestTexts: Sendable {
-    /// Numbers of milliseconds, and dates with a fraction: one without may have been cut.
+    /// The times in the request body: numbers of milliseconds, and dates with a fraction of a
+    /// second.
+    ///
+    /// Dates without a fraction are left out, because they may have been truncated.
     private(set) var moments: [Instant] = []
-    /// When an event says that it came about.
+    /// The times at which the event of a webhook request happened, according to its body.
     private(set) var eventTimes: [Instant] = []
-    /// Those of its texts and numbers that an answer may have given before, of headers and target too.
+    /// The strings and numbers in the target, the headers and the body that an earlier response may
+    /// have provided.
     private(set) var values: [String] = []
 
     init(_ exchange: Exchange) {
@@ -37,7 +41,7 @@ struct RequestTexts: Sendable {
             } else {
                 add(number.description)
             }
-        // Nobody and no time is named by these.
+        // These values contain no user ID and no time.
         case .null, .bool: break
         }
     }

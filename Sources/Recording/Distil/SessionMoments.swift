@@ -1,39 +1,45 @@
 internal import Conformance
 
-/// The moments that a session's requests say, and what a golden calls them.
+/// Converts the times in a session's requests to relative times of a golden contract, such as
+/// `{{now+30d}}`.
 ///
-/// Offsets are whole seconds and keep the order of the moments: what came 24 ms later comes a second
-/// later. They count from the earliest event, so that it is `{{now}}`; where that would move a
-/// moment past the present, in either direction, from an hour before the session, as a run counts
-/// from an hour before it begins. So a period that had ended stays ended, and one of five minutes
-/// stays open.
+/// The offsets are whole seconds and keep the order of the times: a time 24 ms after another time
+/// becomes one second later. The offsets count from the earliest event, which becomes `{{now}}`.
+/// That could move a past time into the future, or a future time into the past. In this case the
+/// offsets count from an hour before the session, because `{{now}}` is an hour before a run of the
+/// contract begins. So a subscription period that had ended stays ended, and a period of five
+/// minutes stays open.
 struct SessionMoments {
-    /// How long before its beginning a run's `{{now}}` lies.
+    /// The time between `{{now}}` of a contract and the beginning of the run, which is later.
     private static let lead: Duration = .seconds(3600)
-    /// What is so near is the present.
+    /// The maximum distance from the present at which a time counts as the present.
     private static let slack: Duration = .seconds(10)
-    /// A run is over by then.
+    /// The maximum duration of a run of a golden contract.
     private static let runMax: Duration = .seconds(600)
 
-    /// The moment that relative times count from.
+    /// The recorded time that becomes `{{now}}`, from which all offsets are counted.
     let base: Instant
     private var offsets: [Int64: Duration] = [:]
     private var offsetsBySecond: [Int64: Duration] = [:]
 
-    /// Moments as they are, from a base.
+    /// Creates a conversion in which every time keeps its exact offset from `base`.
     init(base: Instant) { self.base = base }
 
+    /// Creates a conversion for the times in the requests of one contract.
+    ///
     /// - Parameters:
-    ///   - exchanges: Those of one contract.
-    ///   - began: When the recording began.
+    ///   - exchanges: The exchanges of the contract.
+    ///   - began: The time when the recording began.
     init(_ exchanges: [Exchange], began: Instant) {
         self.init(exchanges, exchanges.map(RequestTexts.init), began: began)
     }
 
+    /// Creates a conversion for the times in the requests of one contract.
+    ///
     /// - Parameters:
-    ///   - exchanges: Those of one contract.
-    ///   - texts: What each of them said.
-    ///   - began: When the recording began.
+    ///   - exchanges: The exchanges of the contract.
+    ///   - texts: The content of the request of each exchange.
+    ///   - began: The time when the recording began.
     init(_ exchanges: some Collection<Exchange>, _ texts: [RequestTexts], began: Instant) {
         func real(_ exchange: Exchange) -> Instant { began + .microseconds(exchange.invoked) }
         let said = zip(exchanges, texts).map { (present: real($0), moments: $1.moments) }
@@ -60,8 +66,10 @@ struct SessionMoments {
         }
     }
 
-    /// The offset from the base; `isCut` says that the moment is what is left of another, cut to its
-    /// second.
+    /// Returns the offset of a recorded time from `base`, which becomes `{{now}}`.
+    ///
+    /// If `isCut` is true, the time was truncated to whole seconds, so it may equal a known time
+    /// whose fraction was removed.
     func offset(of moment: Instant, isCut: Bool) -> Duration {
         if let offset = offsets[moment.milliseconds] { return offset }
         if isCut, let offset = offsetsBySecond[moment.seconds] { return offset }
@@ -73,7 +81,8 @@ struct SessionMoments {
         return .milliseconds(offset.milliseconds.addingSaturated(half) / 1000 * 1000)
     }
 
-    /// Whether a moment lies on the same side of a run's present as of the session's.
+    /// Returns whether a recorded time stays in the past, present or future when a run uses it
+    /// relative to `{{now}}`.
     private static func keeps(_ moment: Instant, _ present: Instant, from base: Instant) -> Bool {
         let ahead = moment - present
         let aheadThen = moment - base - lead

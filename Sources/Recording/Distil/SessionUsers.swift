@@ -1,41 +1,48 @@
 internal import Conformance
 internal import ContractFiles
 
-/// Who is who in a recorded session: which texts are ids of users, and which of them belong together.
+/// The users of a recorded session: which strings are their IDs, and which users are related.
 struct SessionUsers: Sendable {
-    /// What the people of a contract are called, in order of appearance.
+    /// The names of a contract's users in order of appearance.
     private static let names = [
         "ada", "bob", "cleo", "dora", "emil", "fred", "gina", "hugo", "ines", "jack",
     ]
 
-    /// Members whose value is a user's id, without case and punctuation.
+    /// Names of JSON members whose value is a user ID, written in lowercase letters only:
+    /// `appuserid` for `app_user_id`.
     private static let idMembers: Set<String> = [
         "appuserid", "originalappuserid", "currentappuserid", "userid", "anonymoususerid", "uid",
         "localid", "externalid", "externaluserid", "customerid", "transferredfrom", "transferredto",
         "aliases",
     ]
 
-    /// The user of each id.
+    /// The name of a user in the contract, such as `ada`, for each user ID in the session.
     private(set) var userByID: [String: String] = [:]
-    /// Ids that the SDK made before its user logged in.
+    /// The user IDs that an SDK generated before the user logged in, such as `$RCAnonymousID:…`.
     private(set) var anonymous: Set<String> = []
-    /// Whose ID token a placeholder stands for.
+    /// The name of the user who owns each Firebase ID token, by the placeholder of the redacted
+    /// token.
     private(set) var ownerOfToken: [String: String] = [:]
-    /// The ids and secrets that an exchange names, which tie it to others, by its number.
+    /// The user IDs and secrets in each exchange, by exchange number.
+    ///
+    /// Exchanges that share a user ID or a secret belong to related users.
     private var links: [Int: [String]] = [:]
     private var groups = Groups()
     private var userCount = 0
 
+    /// Finds the users in the exchanges of a session.
+    ///
     /// - Parameters:
-    ///   - exchanges: The session; no two of them have the same number.
-    ///   - knowsRefused: Whether an id that was only ever refused is somebody. In a recording it is
-    ///     nobody: it is refused again under the same id only. The ids of a run are all its own.
+    ///   - exchanges: The exchanges of the session, each with a unique number.
+    ///   - knowsRefused: Whether an ID that appears only in refused requests counts as a user. It
+    ///     is false for a recording: the backend refuses the request again only with the same
+    ///     literal ID. It is true for a run of a contract, in which all IDs are generated.
     init(_ exchanges: [Exchange], knowsRefused: Bool = false) {
         var texts = NumberedTexts()
         var said: [[Int]] = []
         said.reserveCapacity(exchanges.count)
         var tokens: [(token: String, id: String)] = []
-        // So many at once that every processor has some, and few enough to be held.
+        // Each batch is large enough to use all processors and small enough for the memory.
         for start in stride(from: 0, to: exchanges.count, by: 4096) {
             let some = exchanges[start..<min(start + 4096, exchanges.count)]
             for (exchange, found) in zip(some, some.concurrentMap(SessionTexts.init)) {
@@ -44,13 +51,13 @@ struct SessionUsers: Sendable {
                 if let token = found.token { tokens.append(token) }
             }
         }
-        // Firebase hands out a token together with its owner's id.
+        // Firebase returns each token together with the ID of the user who owns it.
         for (token, id) in tokens {
             guard let user = userByID[id] else { continue }
             ownerOfToken[token] = user
             groups.join(id, token)
         }
-        // What each text names; most name nothing.
+        // The user IDs and placeholders in each string; most strings contain none.
         let keys = texts.all.map { text -> [String] in
             let own = userByID[text] != nil ? [text] : []
             return own + Placeholder.all(in: text).filter(\.ties).map(\.text)
@@ -65,12 +72,12 @@ struct SessionUsers: Sendable {
         }
     }
 
-    // MARK: Ids
+    // MARK: User IDs
 
     private mutating func learn(_ found: [String]) {
         let ids = found.filter { !$0.isEmpty && $0.utf8.count <= 200 }
         for id in ids where id.hasPrefix("$RCAnonymousID:") { anonymous.insert(id) }
-        // An anonymous id is the other id of whoever is named beside it.
+        // An anonymous ID belongs to the user whose ID appears in the same exchange.
         let named = ids.first { !anonymous.contains($0) }
         for id in ids where userByID[id] == nil {
             if anonymous.contains(id), let named {
@@ -89,20 +96,22 @@ struct SessionUsers: Sendable {
         return user
     }
 
-    /// Whether what stands under that name is the id of a person.
+    /// Returns whether JSON members with this name contain a user ID.
     static func isID(_ member: String) -> Bool {
         let normal = SecretNames.normal(member).utf8.filter { (97...122).contains($0) }
         return idMembers.contains(String(decoding: normal, as: UTF8.self))
     }
 
-    // MARK: Who belongs together
+    // MARK: Related users
 
-    /// The ids and secrets that an exchange names, which tie it to others.
+    /// Returns the user IDs and secrets in an exchange, which relate it to other exchanges.
     func linkKeys(of exchange: Exchange) -> [String] { links[exchange.sequence] ?? [] }
 
-    /// Only the people of some exchanges, called anew in the order in which they appear there.
+    /// Returns the users of some exchanges only, renamed in the order in which they appear in these
+    /// exchanges.
     ///
-    /// The first of them gets the name at `first`: the second contract of a session is bob's.
+    /// The first user gets the name with index `first`, such as ada for 0 and bob for 1. So the
+    /// second contract of a session is about bob.
     func narrowed(to exchanges: some Sequence<Exchange>, first: Int = 0) -> SessionUsers {
         var copy = SessionUsers([])
         var names: [String: String] = [:]
@@ -127,19 +136,21 @@ struct SessionUsers: Sendable {
         index < names.count ? names[index] : "user\(index + 1)"
     }
 
-    /// The group that an exchange belongs to; nil when it names nobody.
+    /// Returns the group of related users to which an exchange belongs; nil when the exchange names
+    /// no user.
     func group(of exchange: Exchange) -> String? {
         linkKeys(of: exchange).first.map { groups.root(of: $0) }
     }
 
-    /// Keys that belong together: a forest in which every tree is flat.
+    /// Groups of related user IDs and secrets (keys), stored as a forest of flat trees.
     private struct Groups: Sendable {
         private var parents: [String: String] = [:]
         private var members: [String: [String]] = [:]
 
         func root(of key: String) -> String { parents[key] ?? key }
 
-        /// The smaller group goes into the larger one, so that no key moves often.
+        /// Merges the groups of two keys, the smaller group into the larger one, so that each key
+        /// moves rarely.
         mutating func join(_ left: String, _ right: String) {
             var (root, moved) = (root(of: left), self.root(of: right))
             guard root != moved else { return }
@@ -153,16 +164,19 @@ struct SessionUsers: Sendable {
     }
 }
 
-/// What an exchange says that may name somebody, read once.
+/// The strings of an exchange that may identify a user.
 private struct SessionTexts: Sendable {
-    /// A longer text is nobody's id.
+    /// The maximum length in bytes of a string that can be a user ID.
     private static let idLengthMax = 200
 
-    /// What stands under the names of ids, in order.
+    /// The user IDs in the exchange, in order: values of members such as `app_user_id`, and
+    /// recipients of messages.
     private(set) var ids: [String] = []
-    /// Every text that may be an id or hold a placeholder.
+    /// The strings of the exchange that may be a user ID or contain the placeholder of a redacted
+    /// secret.
     private(set) var texts: [String] = []
-    /// A token that Firebase gave out, and to whom.
+    /// The ID token that Firebase issued in the exchange, and the ID of the user who owns the
+    /// token.
     private(set) var token: (token: String, id: String)?
 
     init(_ exchange: Exchange) {
@@ -195,7 +209,7 @@ private struct SessionTexts: Sendable {
         case .string(let text):
             if isID { ids.append(text) }
             add(text)
-        // Nobody is named by these.
+        // These values identify no user.
         case .null, .bool, .number: break
         }
     }
@@ -205,7 +219,7 @@ private struct SessionTexts: Sendable {
     }
 }
 
-/// Texts by numbers, equal ones by the same.
+/// Assigns numbers to strings; equal strings have the same number.
 private struct NumberedTexts {
     private(set) var all: [String] = []
     private var numbers: [String: Int] = [:]
@@ -219,7 +233,7 @@ private struct NumberedTexts {
 }
 
 extension String {
-    /// What stands between the signs that divide a path and a query, decoded.
+    /// The percent-decoded parts of a request target between the separators `/`, `?`, `&` and `=`.
     var targetParts: [String] {
         utf8.split { "/?&=".utf8.contains($0) }.map { String(Substring($0)).percentDecoded }
     }

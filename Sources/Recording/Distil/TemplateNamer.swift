@@ -1,27 +1,34 @@
 internal import Conformance
 
-/// Turns the values of one session into templates and matchers, the same value always into the same.
+/// Replaces the recorded values of one session with templates, such as `{{user.ada}}`, and
+/// matchers, such as `{{any.uuid}}`.
+///
+/// Equal values get the same template.
 struct TemplateNamer {
     private let users: SessionUsers
     private let ids: IDSearch
     private let session: ClosedRange<Instant>
     private let calendar: SessionMoments
-    /// Values that stand in a later request, so that an answer must give them a name.
+    /// Values that a later request repeats, so that the contract must capture them from a response
+    /// under a name.
     private let reused: Set<String>
     private var nameByValue: [String: String] = [:]
     private var counts: [String: Int] = [:]
-    /// The moments that requests said, in milliseconds, by their second.
+    /// The times that the requests so far contain, in milliseconds since 1970, grouped by second.
     private var moments: [Int64: Set<Int64>] = [:]
-    /// Names of members as they are written, and without case and punctuation; the same in most bodies.
+    /// The properties of JSON member names, cached because most bodies have the same member names.
     private var keys: [String: Key] = [:]
-    /// What `{{some.NAME}}` stands for where it is not made up.
+    /// The values of `{{some.NAME}}` templates that the contract defines, because a run must not
+    /// generate other values.
     private(set) var values: [String: JSONValue] = [:]
 
+    /// Creates a namer for the values of one contract.
+    ///
     /// - Parameters:
-    ///   - users: Who is who.
-    ///   - moments: What the moments of the session are called.
-    ///   - session: When the exchanges took place, by a real clock and with some slack.
-    ///   - reused: Values that a later request says again.
+    ///   - users: The users of the session.
+    ///   - moments: Converts the times in the session to offsets from `{{now}}`.
+    ///   - session: The period of the exchanges in real time, widened by a few seconds.
+    ///   - reused: The values of responses that a later request repeats.
     init(
         users: SessionUsers,
         moments: SessionMoments,
@@ -47,8 +54,8 @@ struct TemplateNamer {
         nameByValue[value].map { "{{some.\($0)}}" }
     }
 
-    /// Whether an answer that gives the value names it for a later request, so that it matters
-    /// whether one says it: a number, a uuid, or what nobody wrote.
+    /// Returns whether a contract captures a value like this from a response for a later request: a
+    /// number, a UUID or a random string.
     static func isNamed(_ text: String) -> Bool {
         let isNumber = text.utf8.allSatisfy { (48...57).contains($0) || $0 == 0x2d || $0 == 0x2e }
         return isNumber && !text.isEmpty || TemplateValues.isUUID(text) || isRandom(text)
@@ -62,12 +69,15 @@ struct TemplateNamer {
 
     // MARK: Requests
 
-    /// A request's value with names in place of what only this session had.
+    /// Returns a JSON value of a request with templates in place of values that are specific to the
+    /// session, such as IDs.
     mutating func request(_ value: JSONValue) -> JSONValue {
         each(value, Self.nowhere) { namer, leaf, key in namer.requestLeaf(leaf, key) }
     }
 
-    /// The value with every leaf named, by its own kind and by the member that it stands in.
+    /// Returns a JSON value in which a closure has replaced every string, number, Boolean and null.
+    ///
+    /// The closure gets each of these values with the name of its member.
     private mutating func each(
         _ value: JSONValue,
         _ key: Key,
@@ -91,13 +101,13 @@ struct TemplateNamer {
         }
     }
 
-    /// A name of a member: how it is written, and what it says of the value.
+    /// The name of a JSON member, and the properties of the value that the name implies.
     private struct Key {
         let written: String
-        /// What has a price or an amount is money.
+        /// Whether the name of the member contains "price" or "amount".
         let isMoney: Bool
         let isTransaction: Bool
-        /// A number under it may be a time.
+        /// Whether a number in a member with this name may be a time.
         let isTime: Bool
         let isID: Bool
 
@@ -114,7 +124,7 @@ struct TemplateNamer {
         }
     }
 
-    /// What stands below no name.
+    /// The empty member name, for values that are not in a JSON object.
     private static let nowhere = Key("", written: "")
 
     private mutating func key(_ key: String) -> Key {
@@ -124,7 +134,9 @@ struct TemplateNamer {
         return found
     }
 
-    /// A backend may use ids as names of members.
+    /// The maximum number of cached member names.
+    ///
+    /// The number is limited because a backend may use IDs as member names.
     private static let keyCountMax = 1024
 
     private mutating func remember(_ moment: Instant) {
@@ -160,11 +172,13 @@ struct TemplateNamer {
         return self.text(text)
     }
 
-    /// A text with the ids and secrets in it replaced; a secret that an answer gives first is
-    /// whatever the backend makes it.
+    /// Returns a string with templates in place of user IDs and secrets.
+    ///
+    /// The contract keeps the prefix of a secret, such as `rk_live_`, only if a request contains
+    /// the secret first. The backend chooses the secrets that first appear in its responses.
     mutating func text(_ text: String, isAnswer: Bool = false) -> String {
         if let template = userTemplate(text) ?? known(text) { return template }
-        // What braces the session itself had are meant.
+        // Braces in the recorded string are literal.
         var output = Template.escaped(text)
         for placeholder in Placeholder.all(in: text) {
             let isNew = nameByValue[placeholder.text] == nil
@@ -181,7 +195,7 @@ struct TemplateNamer {
         return ids.replaced(in: output, by: userTemplate)
     }
 
-    /// Path and query with names in place of ids.
+    /// Returns the path and query of a request with templates in place of IDs.
     mutating func target(_ target: String) -> String {
         var output = ""
         var part = ""
@@ -205,7 +219,7 @@ struct TemplateNamer {
         return String(output.dropLast())
     }
 
-    /// The id of the event in a delivery belongs to the delivery.
+    /// Assigns the ID of a webhook event to the delivery that contains the event.
     mutating func name(eventID: String, of delivery: String) {
         eventIDs[eventID] = delivery
     }
@@ -214,9 +228,10 @@ struct TemplateNamer {
 
     func eventTemplate(_ id: String) -> String? { eventIDs[id].map { "{{event-id.\($0)}}" } }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// An answer's value: literal where it means something, a matcher where it differs by itself.
+    /// Returns a JSON value that a contract expects in a response, with matchers in place of values
+    /// that vary from run to run.
     mutating func answer(_ value: JSONValue) -> JSONValue {
         each(value, Self.nowhere) { namer, leaf, key in namer.answerLeaf(leaf, key) }
     }
@@ -252,8 +267,8 @@ struct TemplateNamer {
             return template
         }
         if let moment = Self.date(text), isWithinReach(moment) {
-            // Texts are often cut to whole seconds; one that was cut and lies within the session may
-            // as well be the backend's clock, which no name can stand for.
+            // Dates are often truncated to whole seconds. A truncated date within the session may
+            // also come from the backend's clock, for which there is no template.
             let known = moments[moment.seconds, default: []].sorted()
             let isCut = moment.milliseconds % 1000 == 0
             if isCut, session.contains(moment) { return "{{any.timestamp}}" }
@@ -271,7 +286,9 @@ struct TemplateNamer {
         return answerText(text)
     }
 
-    /// A text of an answer with the ids and secrets in it replaced; dates in words match any.
+    /// Returns a string of a response with templates in place of IDs and secrets.
+    ///
+    /// Dates that are not in ISO 8601, such as `24 Nov 2026`, become matchers.
     mutating func answerText(_ text: String) -> String {
         Template(self.text(text, isAnswer: true)).pieces.map { piece in
             switch piece {
@@ -288,13 +305,15 @@ struct TemplateNamer {
 
     // MARK: Times
 
-    /// Whether a name can stand for it: what lies thirty years away means never, or always, and says
-    /// so however late the golden is replayed.
+    /// Returns whether a time is close enough to `{{now}}` to be written as an offset from it.
+    ///
+    /// A time more than about thirty years away means "never" or "always" and stays literal.
     private func isWithinReach(_ moment: Instant) -> Bool {
         (moment - base).milliseconds.magnitude < 1_000_000_000_000 - 1000
     }
 
-    /// Whether the offset from the base can be written to the millisecond.
+    /// Returns whether the offset of a time from `{{now}}` can be written with millisecond
+    /// precision.
     private func isExpressible(_ moment: Instant) -> Bool {
         let offset = calendar.offset(of: moment, isCut: false).milliseconds
         return offset.magnitude < 1_000_000_000 || offset % 1000 == 0
@@ -302,21 +321,24 @@ struct TemplateNamer {
 
     private var base: Instant { calendar.base }
 
-    /// The offset from the base, in whole seconds where the text was cut to them and where
-    /// milliseconds would be too many digits.
+    /// Returns the template of a time, such as `{{now+30d}}`.
+    ///
+    /// The offset is in whole seconds when the time was truncated to whole seconds, or when
+    /// milliseconds would need too many digits.
     private func template(_ word: String, _ moment: Instant, isCut: Bool = false) -> String {
         let offset = calendar.offset(of: moment, isCut: isCut || !isExpressible(moment))
         return offset == .zero ? "{{\(word)}}" : "{{\(word)\(offset.contractText)}}"
     }
 
-    /// A number of milliseconds between 2001 and 2100.
+    /// Converts a number of milliseconds since 1970 to a time; nil for other values, and for times
+    /// outside of the years 2001 to 2100.
     static func milliseconds(_ value: JSONValue) -> Instant? {
         guard let number = value.int64, (1_000_000_000_000..<4_102_444_800_000).contains(number)
         else { return nil }
         return Instant(milliseconds: number)
     }
 
-    /// A number of seconds not far from the session.
+    /// Returns whether a value is a number of seconds since 1970 within ten years of the session.
     private static func isEpochSeconds(_ value: JSONValue, _ base: Instant) -> Bool {
         let tenYears: Int64 = 10 * 366 * 86_400
         return value.int64.map { $0.subtractingSaturated(base.seconds).magnitude < tenYears }
@@ -330,11 +352,12 @@ struct TemplateNamer {
         return Instant(iso8601: text)
     }
 
-    // MARK: Looks
+    // MARK: Patterns
 
     private static func kind(_ kind: String) -> String { kind == "authorization" ? "token" : kind }
 
-    /// Long, without blanks, and of digits and letters in no order a person would choose.
+    /// Returns whether a string looks random: at least 16 bytes, no spaces, and at least four
+    /// changes between digits and other characters.
     static func isRandom(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         guard bytes.count >= 16, !bytes.contains(UInt8(ascii: " ")) else { return false }

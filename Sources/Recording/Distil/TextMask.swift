@@ -1,11 +1,14 @@
 internal import Conformance
 
-/// A text that differs by itself: what is the same every time stays, what is not becomes a matcher.
+/// Masks a string that varies between runs: the constant parts stay, and the varying parts become
+/// matchers such as `{{any.number}}`.
 enum TextMask {
-    /// More of them say nothing any more.
+    /// The maximum number of matchers in a masked string.
+    ///
+    /// A string that would need more matchers is masked as a whole.
     private static let matcherMax = 8
 
-    /// What stands between two places where a text can differ.
+    /// A word, a sign or a template name: the smallest unit of a string that is kept or masked.
     private enum Token: Hashable {
         case name(String)
         case word(String)
@@ -20,13 +23,17 @@ enum TextMask {
         }
     }
 
+    /// Masks the varying parts of a string in a golden contract.
+    ///
     /// - Parameters:
-    ///   - pattern: The text of the draft.
-    ///   - seen: What came instead, each with what the pattern's names stood for.
-    ///   - year: That of the session; dates near it are one part of the text.
-    ///   - isEveryPlay: Whether no play came as recorded. A part that is alike in all of them, and not
-    ///     as recorded, is no accident then, and stays.
-    /// - Returns: A text that all of them are, and what was recorded, but for parts that stay.
+    ///   - pattern: The string in the new golden contract (the draft).
+    ///   - seen: The observed strings that differ from the recording, each with the values of the
+    ///     pattern's template names in that run.
+    ///   - year: The year of the session. A date near it is masked as one unit.
+    ///   - isEveryPlay: Whether the string differed from the recording in every run. If so, a part
+    ///     that is the same in all runs but not as recorded is not noise, and stays.
+    /// - Returns: A string that matches the recorded string and all observed strings, except for
+    ///   the parts that stay.
     static func masked(
         _ pattern: String,
         _ seen: [(text: String, names: [String: String])],
@@ -39,11 +46,12 @@ enum TextMask {
         let masked =
             aligned(tokens(of: Template(pattern), year), samples, isEveryPlay)
             ?? "{{any.text}}"
-        // Alone it would stand for a JSON number, and this is a text.
+        // As the whole value, `{{any.number}}` would match a JSON number, but this is a string.
         return masked == "{{any.number}}" ? "{{any.text}}" : masked
     }
 
-    /// The matcher of one kind of value that all of the texts are.
+    /// Returns the matcher for the kind of value that all strings are, such as `{{any.uuid}}` for
+    /// UUIDs; nil when they have no such kind.
     private static func whole(_ texts: [String]) -> String? {
         if texts.allSatisfy(TemplateValues.isUUID) { return "{{any.uuid}}" }
         if texts.allSatisfy({ Masking.instant(.string($0)) != nil }) { return "{{any.timestamp}}" }
@@ -62,7 +70,7 @@ enum TextMask {
             let columns = pattern.indices.map { index in all.map { $0[index] } }
             return joined(columns.map { matcher($0, isEveryPlay) })
         }
-        // Parts of a header, sentences, lines: each by itself.
+        // Aligns the parts of a header, sentences or lines separately.
         for separator: Character in ["\n", ";", "&", ","] {
             let parts = all.map {
                 $0.split(separator: .sign(separator), omittingEmptySubsequences: false)
@@ -88,7 +96,7 @@ enum TextMask {
             samples.allSatisfy { $0[$0.count - 1 - back] == pattern[pattern.count - 1 - back] }
         }.count
         let between = pattern.dropFirst(prefix).dropLast(suffix)
-        // A name that this answer teaches would be lost, and with it every later use of it.
+        // A matcher in place of a captured name would also break every later use of the name.
         let opened = between.contains {
             if case .name(let name) = $0 { name.hasPrefix("some.") } else { false }
         }
@@ -100,7 +108,7 @@ enum TextMask {
         )
     }
 
-    /// The text, or a matcher for all of it when there are too many in it.
+    /// Joins the parts of a masked string; nil when the result contains too many matchers.
     private static func joined(_ parts: [String], by separator: String = "") -> String? {
         let text = parts.joined(separator: separator)
         return Template(text).names.count { $0.hasPrefix("any") } > matcherMax ? nil : text
@@ -109,7 +117,7 @@ enum TextMask {
     private static func matcher(_ column: [Token], _ isEveryPlay: Bool) -> String {
         let others = Set(column.dropFirst())
         if others == [column[0]] { return column[0].text }
-        // What this answer teaches is whatever comes.
+        // A captured name accepts any value.
         if case .name(let name) = column[0] {
             return name.hasPrefix("some.") || name.hasPrefix("any")
                 ? column[0].text : "{{any.text}}"
@@ -133,7 +141,8 @@ enum TextMask {
         }
     }
 
-    /// The tokens of a text in which known values stand for their names again.
+    /// Returns the tokens of an observed string, in which the known values of templates become
+    /// template names.
     private static func tokens(
         of text: String,
         _ names: [String: String],
@@ -170,7 +179,7 @@ enum TextMask {
         var found: [Token] = []
         var rest = text
         while let first = rest.first {
-            // A run of braces is written as a whole, or two of them would open a name.
+            // A run of braces is one token, because two braces would otherwise start a template.
             let braces = rest.prefix { $0 == "{" }
             if braces.count > 1 {
                 found.append(.word(String(braces)))
@@ -198,7 +207,8 @@ enum TextMask {
         return found
     }
 
-    /// How many characters a time of day has that the text begins with: `7:05`, `01:22:08.25`.
+    /// Returns the number of characters of a time of day at the beginning of a string, such as
+    /// `7:05` or `01:22:08.25`; nil when there is none.
     private static func timeOfDay(_ text: Substring) -> Int? {
         var rest = text
         var length = 0

@@ -1,20 +1,23 @@
 internal import Conformance
 internal import Providers
 
-/// Writes recordings for other tools.
+/// Converts recordings to the formats of other tools.
 package enum Exporter {
     package enum Format: String, CaseIterable, Sendable {
-        /// HTTP Archive 1.2, for browsers' developer tools and proxies.
+        /// HTTP Archive 1.2, which browsers' developer tools and proxies can open.
         case har
-        /// `curl` command lines.
+        /// `curl` command lines, one for each request.
         case curl
     }
 
+    /// Converts a recording to the format of another tool.
+    ///
     /// - Parameters:
-    ///   - recording: What is exported; secrets are placeholders already.
-    ///   - format: For whom.
-    ///   - base: The URL that stands before each target.
-    /// - Returns: The file's text.
+    ///   - recording: The recording to export; its secrets are already placeholders.
+    ///   - format: The format of the result.
+    ///   - base: The URL of the backend, which is prepended to each request target.
+    /// - Returns: The content of the exported file, with all exchanges that were sent to the
+    ///   backend.
     package static func text(_ recording: Recording, _ format: Format, base: String) -> String {
         let inbound = recording.exchanges.filter { $0.to == .backend }
         switch format {
@@ -106,7 +109,7 @@ package enum Exporter {
             let text = String(decoding: exchange.request.body, as: UTF8.self)
             lines.append("  --data-raw \(quoted(text))")
         }
-        let status = exchange.response.map { "\($0.status)" } ?? "no answer"
+        let status = exchange.response.map { "\($0.status)" } ?? "no response"
         return "# \(exchange.from) → \(exchange.to): \(status)\n" + lines.joined(separator: " \\\n")
     }
 

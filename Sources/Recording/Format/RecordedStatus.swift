@@ -2,17 +2,17 @@ internal import Conformance
 
 /// The status code of a response in a recording: three digits (RFC 9110, section 15).
 ///
-/// The reader and every importer take a status only as this type, so that no importer writes a
-/// status that the reader refuses.
+/// The reader of recordings and every importer of other formats use this type. So no importer
+/// writes a status that the reader refuses.
 struct RecordedStatus: Hashable, Sendable {
-    /// The codes that a recording can hold.
+    /// The status codes that a recording can hold.
     static let range: ClosedRange<Int64> = 100...999
-    /// The status of an accepted request.
+    /// The status 200 of an accepted request.
     static let ok = RecordedStatus(code: 200)
 
     let code: Int
 
-    /// The status of that number; nil outside of the range.
+    /// Creates a status from its code; nil when the code is not between 100 and 999.
     init?(_ number: Int64) {
         guard Self.range.contains(number) else { return nil }
         code = Int(number)
@@ -21,7 +21,7 @@ struct RecordedStatus: Hashable, Sendable {
     private init(code: Int) { self.code = code }
 }
 
-/// A response that a recording can hold.
+/// An HTTP response that a recording can hold, because its status is valid.
 struct RecordedResponse: Hashable, Sendable {
     let status: RecordedStatus
     let fields: [HTTPMessage.Field]

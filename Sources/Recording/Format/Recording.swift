@@ -1,14 +1,16 @@
 package import Conformance
 
-/// A session as it was captured: who said what to whom, in one order.
+/// A recorded session: the HTTP exchanges between the app, the backend and the providers, in the
+/// order in which they began.
 ///
-/// As a file it is NDJSON, one line for each invocation and one for each completion, and valid up to
-/// its last full line, so that whoever kills the recorder loses at most the line being written.
+/// The file format is NDJSON: one line for the request of each exchange (its invocation) and one
+/// for the response (its completion). A file is valid up to its last complete line, so killing the
+/// recorder loses at most the line being written.
 package struct Recording: Hashable, Sendable {
     package var header: RecordingHeader
-    /// In the order of their invocations.
+    /// The exchanges in the order in which their requests began.
     package var exchanges: [Exchange]
-    /// The last line, which names how many exchanges there are, was written.
+    /// Whether the recording file has its closing line, which contains the number of exchanges.
     package var isClosed: Bool
 
     package init(header: RecordingHeader, exchanges: [Exchange], isClosed: Bool = true) {
@@ -17,15 +19,15 @@ package struct Recording: Hashable, Sendable {
         self.isClosed = isClosed
     }
 
-    /// Longest file that is read, in bytes.
+    /// The maximum size in bytes of a recording file.
     package static let sizeMax = 2 << 30
 
-    /// Reads a file's bytes.
+    /// Parses the bytes of a recording file.
     ///
-    /// - Returns: The recording, and notes about what is missing from it; an exchange without a
-    ///   completion is left out and noted.
-    /// - Throws: The first line that is no line of a recording. Only the very last line may be
-    ///   unfinished.
+    /// - Returns: The recording, and notes about its missing parts. An exchange whose completion
+    ///   line is missing is left out, and a note reports it.
+    /// - Throws: An error about the first invalid line. Only the last line of the file may be
+    ///   incomplete.
     package static func parse(
         _ bytes: [UInt8]
     ) throws(RecordingError) -> (recording: Recording, notes: [String]) {
@@ -34,7 +36,7 @@ package struct Recording: Hashable, Sendable {
         return try reader.finish()
     }
 
-    /// The file's text, as the recorder would have written it.
+    /// The lines of the recording file, as the recorder would have written them.
     package var lines: [String] {
         var lines = [header.json.text]
         func add(_ line: [UInt8]) { lines.append(String(decoding: line, as: UTF8.self)) }

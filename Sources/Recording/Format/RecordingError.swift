@@ -1,4 +1,5 @@
-/// A recording that cannot be read: where, why, and what to do.
+/// The reason why a recording or an imported file cannot be read: the line, the problem, and how to
+/// fix it.
 package struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
     package let line: Int
     package let problem: String

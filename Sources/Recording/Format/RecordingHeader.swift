@@ -1,20 +1,28 @@
 package import Conformance
 
-/// The first line of a recording: what wrote it, about whom, and under which rules.
+/// The first line of a recording file: the version of Assay that wrote the file, the recorded
+/// backend and the redaction rules.
 package struct RecordingHeader: Hashable, Sendable {
-    /// The version of the format that this program writes and reads.
-    package static let format: Int64 = 1
+    /// The version of the recording format that this version of Assay writes and reads.
+    package static let format: Int64 = 2
 
     package var version: String
     package var began: Instant
-    /// The backend that was recorded; its host and port, never a credential.
+    /// The host and port of the recorded backend, without credentials.
     package var target: String
     package var seed: String
-    /// The names of the redaction rules that were in force beyond the built-in ones.
+    /// The names of headers, JSON members and parameters that the profile of the backend declares
+    /// secret.
+    ///
+    /// Their values were redacted in addition to those that the built-in rules redact.
     package var redaction: [String] = []
-    /// Bodies longer than this are kept as length and digest alone, in bytes.
+    /// The maximum length in bytes of a recorded body.
+    ///
+    /// A longer body is recorded as its length and digest only.
     package var bodyMax: Int
-    /// Where the backend takes which provider's events, and its own routes: `POST /path` by name.
+    /// The routes of the backend, such as `POST /path`, by endpoint name.
+    ///
+    /// They are the webhook of each provider and the other endpoints in the profile of the backend.
     package var endpoints: [String: String] = [:]
 
     package init(
@@ -51,21 +59,21 @@ package struct RecordingHeader: Hashable, Sendable {
         guard value["assay"]?.string == "recording" else {
             throw RecordingError(
                 line: line,
-                problem: "this is no header of a recording",
-                remedy: "Begin with the file that 'assay record' wrote, or use 'assay import'."
+                problem: "this is not the header of a recording",
+                remedy: "Pass a file that 'assay record' wrote, or convert it with 'assay import'."
             )
         }
         guard let format = value["format"]?.int64, format == Self.format else {
             throw RecordingError(
                 line: line,
-                problem: "format \(value["format"]?.text ?? "unknown"), this assay reads "
-                    + "\(Self.format)",
-                remedy: "Use the assay that wrote it (version "
-                    + "\(value["version"]?.string ?? "unknown")), or record again."
+                problem: "the recording has format \(value["format"]?.text ?? "unknown"), "
+                    + "but this version of assay reads format \(Self.format)",
+                remedy: "Use the version of assay that wrote the file ("
+                    + "\(value["version"]?.string ?? "unknown")), or record the session again."
             )
         }
         guard let began = value["began"]?.string.flatMap({ Instant(iso8601: $0) }) else {
-            throw RecordingError(line: line, problem: "'began' is no date", remedy: .restore)
+            throw RecordingError(line: line, problem: "'began' is not a date", remedy: .restore)
         }
         self.init(
             version: value["version"]?.string ?? "",

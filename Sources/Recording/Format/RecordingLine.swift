@@ -1,17 +1,22 @@
 internal import Conformance
 internal import Providers
 
-/// One line of a recording: an invocation, what it sent where that was known later, or a completion.
+/// A line of a recording file: a request (invocation), a request body, or a response (completion).
+///
+/// A separate line contains a request body that was not complete when the request was written.
 enum RecordingLine {
-    /// A body as lines hold it.
+    /// The representation of a request or response body in a line of a recording.
     enum Body {
         case none
-        /// Known when all of it was sent: a line of its own tells it.
+        /// The body was not complete when its request was written; a separate `sent` line contains
+        /// it.
         case later
-        /// JSON on one line; the digest is that of the original, where that was spelled otherwise.
+        /// A JSON body on one line, with the digest of the original bytes if they were formatted
+        /// differently.
         case json([UInt8], digest: String?)
         case bytes([UInt8])
-        /// Too long, or in an encoding that cannot be looked into.
+        /// The body is not recorded, because it is too long, cannot be decoded, or contains secrets
+        /// that cannot be replaced.
         case omitted(count: Int, digest: String)
     }
 
@@ -19,7 +24,9 @@ enum RecordingLine {
 
     // MARK: Writing
 
-    /// The line's bytes; bodies that are JSON go in as they are.
+    /// Returns the line that records the request of an exchange.
+    ///
+    /// A JSON body is embedded unchanged.
     static func began(_ exchange: Exchange, body: Body) -> [UInt8] {
         var head: JSONObject = [
             "begin": .integer(Int64(exchange.sequence)),
@@ -39,14 +46,17 @@ enum RecordingLine {
         return joined(head, "request", joined(request, "body", value(body)))
     }
 
-    /// What an invocation sent whose own line could not say it.
+    /// Returns the line that records a request body, if the line of its request was written before
+    /// the body was complete.
     static func sent(_ sequence: Int, body: Body, proof: SenderProof?) -> [UInt8] {
         var head: JSONObject = ["sent": .integer(Int64(sequence))]
         if let proof { head["sender"] = json(proof) }
         return joined(head, "body", value(body))
     }
 
-    /// A message on the WebSocket that an exchange became: a note, as it is replayed by nobody.
+    /// Returns the line that records a message on a WebSocket.
+    ///
+    /// The line is only a note, because a replay of the recording does not send such messages.
     static func message(
         _ sequence: Int,
         from party: Exchange.Party,
@@ -102,10 +112,11 @@ enum RecordingLine {
                 }
             )
         }
-        return answer.map { joined(head, "answer", $0) } ?? JSONValue.object(head).bytes
+        return answer.map { joined(head, "response", $0) } ?? JSONValue.object(head).bytes
     }
 
-    /// An object's bytes with one more member, whose value is JSON already.
+    /// Returns a JSON object as bytes, with one more member, whose value is already serialized as
+    /// JSON.
     private static func joined(_ object: JSONObject, _ key: String, _ value: [UInt8]) -> [UInt8] {
         var bytes = JSONValue.object(object).bytes
         bytes.removeLast()
@@ -162,7 +173,9 @@ enum RecordingLine {
         func party(_ key: String) throws(RecordingError) -> Exchange.Party {
             let text = value[key]?.string ?? ""
             let found = Exchange.Party.allCases.first { $0.description == text }
-            guard let found else { throw fail("'\(key)' names nobody: '\(text.prefix(40))'") }
+            guard let found else {
+                throw fail("'\(key)' is not a known party: '\(text.prefix(40))'")
+            }
             return found
         }
         guard let request = value["request"], let method = request["method"]?.string,
@@ -194,14 +207,14 @@ enum RecordingLine {
         return exchange
     }
 
-    /// What a line says about the end of an exchange.
+    /// The content of a recording line that ends an exchange, such as its response.
     struct Completion: Sendable {
         var completed: Int64
         var outcome: Exchange.Outcome
         var effects: [Effect]
     }
 
-    /// One line of a file, read by itself.
+    /// One line of a recording file, parsed without knowledge of the other lines.
     enum Read: Sendable {
         case header(RecordingHeader)
         case begin(Exchange, isLater: Bool)
@@ -259,7 +272,7 @@ enum RecordingLine {
             if value["note"]?.string != nil { return .note }
             throw RecordingError(
                 line: number,
-                problem: "the line is neither begin, sent, end, note nor closed",
+                problem: "the line has none of the keys begin, sent, end, note and closed",
                 remedy: .restore
             )
         }
@@ -273,11 +286,11 @@ enum RecordingLine {
             throw RecordingError(line: line, problem: "'us' is not a time", remedy: .restore)
         }
         var response: HTTPMessage.Response?
-        if let answer = value["answer"] {
+        if let answer = value["response"] {
             guard let status = answer["status"]?.int64.flatMap(RecordedStatus.init) else {
                 throw RecordingError(
                     line: line,
-                    problem: "the answer has no status",
+                    problem: "the response has no valid status",
                     remedy: .restore
                 )
             }
@@ -311,7 +324,8 @@ enum RecordingLine {
         return Completion(completed: completed, outcome: outcome, effects: effects)
     }
 
-    /// What proved the sender, where the line says so.
+    /// Returns the result of checking the sender's credentials that a recording line contains, such
+    /// as a wrong signature; nil when it contains none.
     static func proof(_ value: JSONValue, _ line: Int) throws(RecordingError) -> SenderProof? {
         guard let sender = value["sender"] else { return nil }
         func use<Use: RawRepresentable<String>>(_ key: String) throws(RecordingError) -> Use? {
@@ -320,7 +334,7 @@ enum RecordingLine {
                 throw RecordingError(
                     line: line,
                     problem:
-                        "the sender's '\(key)' is \(word.text), which this assay does not know",
+                        "'sender' has the unknown value \(word.text) for '\(key)'",
                     remedy: .restore
                 )
             }
@@ -332,7 +346,8 @@ enum RecordingLine {
         )
     }
 
-    /// Texts that stand in most exchanges, each held once.
+    /// Header names and values that most exchanges contain, so that each string is in memory only
+    /// once.
     private static let common: [String: String] = Dictionary(
         uniqueKeysWithValues: [
             "application/json", "application/json; charset=utf-8", "text/plain; charset=utf-8",
@@ -351,7 +366,7 @@ enum RecordingLine {
             guard words.count == 2, let name = words[0].string, let value = words[1].string else {
                 throw RecordingError(
                     line: line,
-                    problem: "a header is no pair of name and value",
+                    problem: "a header is not a pair of name and value",
                     remedy: .restore
                 )
             }
@@ -360,7 +375,7 @@ enum RecordingLine {
         return fields
     }
 
-    /// Whether a body is told by a line of its own.
+    /// Returns whether a request body follows in a separate `sent` line.
     static func isLater(_ body: JSONValue?) -> Bool { body?[laterKey] == true }
 
     static func bytes(_ value: JSONValue?, _ line: Int) throws(RecordingError) -> [UInt8] {
@@ -372,7 +387,7 @@ enum RecordingLine {
             else {
                 throw RecordingError(
                     line: line,
-                    problem: "the body does not have the digest that stands beside it",
+                    problem: "the body does not match its digest",
                     remedy: .restore
                 )
             }
@@ -381,7 +396,7 @@ enum RecordingLine {
         if value["omitted"] != nil || isLater(value) { return [] }
         throw RecordingError(
             line: line,
-            problem: "a body is neither json, text, base64, later nor omitted",
+            problem: "a body has none of the keys json, text, base64, later and omitted",
             remedy: .restore
         )
     }

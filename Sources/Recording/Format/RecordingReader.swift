@@ -1,27 +1,29 @@
 internal import Conformance
 internal import ContractFiles
 
-/// Reads a recording piece by piece, so that a long one is never held twice.
+/// Reads a recording file in chunks of bytes, so that a long file is never in memory twice.
 package struct RecordingReader {
     private static let lineMax = 64 << 20
 
     private var header: RecordingHeader?
     private var open: [Int: Exchange] = [:]
     private var done: [Exchange] = []
-    /// Exchanges whose body has not been told yet.
+    /// The numbers of the exchanges whose request body has not been read yet.
     private var unsent: Set<Int> = []
     private var notes: [String] = []
     private var isClosed = false
-    /// How many lines have been read.
+    /// The number of lines of the file that have been read.
     private var lineCount = 0
-    /// The beginning of a line whose end has not come yet.
+    /// The bytes of a line whose end has not been read yet.
     private var rest: [UInt8] = []
 
     package init() {}
 
-    /// Takes the next bytes of the file, however they are cut.
+    /// Reads the next bytes of the recording file.
     ///
-    /// - Throws: The first line that is no line of a recording.
+    /// The bytes may end in the middle of a line.
+    ///
+    /// - Throws: An error about the first invalid line.
     package mutating func read(_ bytes: [UInt8]) throws(RecordingError) {
         let bytes = rest.isEmpty ? bytes : rest + bytes
         var lines: [Range<Int>] = []
@@ -44,26 +46,32 @@ package struct RecordingReader {
         }
     }
 
-    /// - Returns: The recording, and notes about what is missing from it.
-    /// - Throws: When the file has no header.
+    /// Builds the recording after the last bytes of its file have been read.
+    ///
+    /// - Returns: The recording, and notes about its missing parts.
+    /// - Throws: An error when the file has no header.
     package mutating func finish() throws(RecordingError) -> (
         recording: Recording, notes: [String]
     ) {
         if !rest.isEmpty {
-            if header == nil { throw fail(1, "the header is not complete") }
-            notes.append("line \(lineCount + 1) was not finished and is left out")
+            if header == nil { throw fail(1, "the header is incomplete") }
+            notes.append("line \(lineCount + 1) is incomplete and is left out")
         }
         guard let header else { throw fail(1, "the file is empty") }
-        if !isClosed { notes.append("the recorder did not close it") }
+        if !isClosed { notes.append("the recorder did not close the file") }
         if !open.isEmpty {
-            notes.append("\(open.count) exchanges have no answer and are left out")
+            notes.append(
+                open.count == 1
+                    ? "1 exchange has no response and is left out"
+                    : "\(open.count) exchanges have no response and are left out"
+            )
         }
         let cut = done.count { unsent.contains($0.sequence) }
         if cut > 0 {
             notes.append(
                 cut == 1
-                    ? "1 request was answered before all of its body was sent"
-                    : "\(cut) requests were answered before all of their bodies was sent"
+                    ? "1 request got its response before its whole body was sent"
+                    : "\(cut) requests got their responses before their whole bodies were sent"
             )
         }
         done.sort { $0.sequence < $1.sequence }
@@ -87,8 +95,8 @@ package struct RecordingReader {
         if isClosed {
             throw fail(
                 number,
-                "something follows the line that closes the recording",
-                "Two recordings in one file? Keep each in a folder of its own."
+                "there is another line after the line that closes the recording",
+                "If the file contains two recordings, put each into a separate folder."
             )
         }
         switch line {
@@ -102,7 +110,7 @@ package struct RecordingReader {
         case .sent(let sequence, let body, let proof): try send(sequence, body, proof, number)
         case .end(let sequence, let completion):
             guard var exchange = open.removeValue(forKey: sequence) else {
-                throw fail(number, "exchange \(sequence) ends and never began")
+                throw fail(number, "exchange \(sequence) ends, but it never began")
             }
             exchange.completed = completion.completed
             exchange.outcome = completion.outcome
@@ -112,7 +120,9 @@ package struct RecordingReader {
             isClosed = true
             let found = done.count + open.count
             if count != found {
-                notes.append("it says that it has \(count) exchanges, and \(found) are there")
+                notes.append(
+                    "the closing line has the exchange count \(count), but the file has \(found)"
+                )
             }
         case .note: break
         }
@@ -125,7 +135,7 @@ package struct RecordingReader {
         _ number: Int
     ) throws(RecordingError) {
         guard unsent.remove(sequence) != nil else {
-            throw fail(number, "exchange \(sequence) has sent its body already, or never began")
+            throw fail(number, "exchange \(sequence) never began, or already has its body")
         }
         if open[sequence] != nil {
             open[sequence]?.request.body = body

@@ -11,21 +11,26 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Appends what happens to a file, a line at a time and each with one system call, so that a kill
-/// loses at most the line being written.
+/// Appends the HTTP exchanges of a session to a recording file.
+///
+/// Each line is written with one system call, so that killing the process loses at most the line
+/// being written.
 package final class RecordingWriter: JournalTap {
-    /// What has been written so far.
+    /// The number of exchanges and bytes that the writer has written so far.
     package struct Progress: Hashable, Sendable {
         package var exchangeCount = 0
         package var byteCount = 0
         package var countByParty: [Exchange.Party: Int] = [:]
-        /// Why nothing more is written; what stands in the file is whole.
+        /// The error that made the writer stop; nil when there was none.
+        ///
+        /// Even after an error, all lines in the file are complete.
         package var failure: String?
     }
 
     package struct OpenError: Error, Sendable, CustomStringConvertible {
         package let description: String
-        /// Whether the file was made and could not be written, as on a full disk.
+        /// Whether the recording file was created but could not be written, for example on a full
+        /// disk.
         package var isWriteFailure = false
     }
 
@@ -34,21 +39,25 @@ package final class RecordingWriter: JournalTap {
     private let redactor: Redactor
     private let bodyMax: Int
     private let progress = Locked(Progress())
-    /// Exchanges whose request's body is told later.
+    /// Exchanges whose request body is not complete yet, by exchange number.
     private let unsent = Locked<[Int: Exchange]>([:])
-    /// Whether an exchange belongs into the recording.
+    /// Returns whether an exchange belongs in the recording.
     private let isWanted: @Sendable (Exchange) -> Bool
-    /// Tells what proved the sender of a request, from the request as it was sent.
+    /// Checks the credentials of a request's sender, such as a signature, before the secrets are
+    /// redacted.
     private let prove: @Sendable (Exchange) -> SenderProof?
 
+    /// Creates a recording file and writes its header.
+    ///
     /// - Parameters:
-    ///   - path: A file that does not exist yet. It and the folders that are made for it are the
-    ///     owner's alone.
-    ///   - header: The first line.
-    ///   - redactor: Takes the secrets out of every line.
-    ///   - isWanted: Whether an exchange belongs into the recording.
-    ///   - proof: What proved the sender of a complete request; nil when nobody can tell.
-    /// - Throws: When it exists, or cannot be written.
+    ///   - path: The path of the file, which must not exist yet. Only the owner can access the file
+    ///     and the folders created for it.
+    ///   - header: The first line of the file.
+    ///   - redactor: Replaces the secrets in every line.
+    ///   - isWanted: Returns whether an exchange belongs in the recording.
+    ///   - proof: Checks the credentials of the sender of a complete request; nil when they cannot
+    ///     be checked.
+    /// - Throws: An error when the file exists or cannot be written.
     package init(
         path: String,
         header: RecordingHeader,
@@ -64,14 +73,14 @@ package final class RecordingWriter: JournalTap {
         do throws(OutputFile.WriteError) {
             try OutputFile.makeFolder(PathName(path).folder, .ownerOnly)
         } catch {
-            let reason = "cannot make the folder '\(error.path)': \(error.reason)"
+            let reason = "cannot create the folder '\(error.path)': \(error.reason)"
             throw OpenError(description: "cannot write the recording '\(path)': \(reason)")
         }
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600)
         guard descriptor >= 0 else {
             let reason =
                 errno == EEXIST
-                ? "it exists already; name another folder, or remove it"
+                ? "the file already exists; name another folder or remove the file"
                 : String(cString: strerror(errno))
             throw OpenError(description: "cannot write the recording '\(path)': \(reason)")
         }
@@ -159,14 +168,14 @@ package final class RecordingWriter: JournalTap {
         )
     }
 
-    /// Something that a reader should know; it is no exchange.
+    /// Writes a line with a note for the person who reads the recording.
     package func note(_ text: String) {
         write(redactor.line(["note": .string(redactor.text(text))]))
     }
 
     private func proof(of exchange: Exchange) -> SenderProof? {
         guard var proof = prove(exchange) else { return nil }
-        // What was not kept cannot be looked into.
+        // A signature cannot be checked if the body that it signs was not kept.
         let isKept = exchange.request[field: CapturedBody.omittedField] == nil
         if !isKept, proof.signature != .missing { proof.signature = nil }
         return proof.isEmpty ? nil : proof
@@ -180,7 +189,7 @@ package final class RecordingWriter: JournalTap {
     private func body(_ bytes: [UInt8], _ fields: [HTTPMessage.Field]) -> RecordingLine.Body {
         if fields.contains(CapturedBody.laterField) { return .later }
         guard !bytes.isEmpty else { return .none }
-        // The capture says so itself when a body was longer than it keeps.
+        // The capture marks a body that was too long to keep.
         if let omitted = fields.value(of: CapturedBody.omittedField) {
             let words = omitted.split(separator: " ").map(String.init)
             return .omitted(count: Int(words.first ?? "") ?? 0, digest: words.last ?? "")
@@ -202,7 +211,7 @@ package final class RecordingWriter: JournalTap {
         }
     }
 
-    /// Whether a packed file holds secrets, or cannot be looked into.
+    /// Returns whether the bytes are gzip data that contains secrets or cannot be decompressed.
     private func hidesSecrets(_ bytes: [UInt8]) -> Bool {
         guard bytes.starts(with: [0x1f, 0x8b]) else { return false }
         guard let plain = BodyDecoding.plain(bytes, encoding: "gzip", max: 4 * bodyMax) else {
@@ -215,7 +224,9 @@ package final class RecordingWriter: JournalTap {
         }
     }
 
-    /// One call for one line; what a full disk cuts is taken back, and nothing is written after it.
+    /// Writes a line to the recording file with one system call.
+    ///
+    /// A line that is truncated by a full disk is removed again, and nothing is written after it.
     private func write(_ line: [UInt8]) {
         let bytes = line + [UInt8(ascii: "\n")]
         progress.withLock { progress in
@@ -227,8 +238,8 @@ package final class RecordingWriter: JournalTap {
                     rest = rest.dropFirst(count)
                 } else if errno != EINTR {
                     progress.failure =
-                        "cannot go on writing '\(path)': \(String(cString: strerror(errno))); "
-                        + "what stands there is whole"
+                        "cannot continue writing '\(path)': \(String(cString: strerror(errno))); "
+                        + "all lines before it are complete"
                     ftruncate(descriptor, off_t(progress.byteCount))
                     return
                 }
@@ -237,7 +248,7 @@ package final class RecordingWriter: JournalTap {
         }
     }
 
-    /// Writes the last line, which says how many exchanges there are, and closes the file.
+    /// Writes the last line, which contains the number of exchanges, and closes the recording file.
     package func close() {
         write(redactor.line(Recording.closing(progress.withLock { $0.exchangeCount })))
         guard system.close(descriptor) != 0 else { return }
@@ -248,7 +259,7 @@ package final class RecordingWriter: JournalTap {
     }
 }
 
-/// The C library's calls whose names collide with our own.
+/// Functions of the C library whose names collide with methods of `RecordingWriter`.
 private enum system {
     static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
         #if canImport(Glibc)

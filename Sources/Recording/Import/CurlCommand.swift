@@ -1,11 +1,11 @@
 internal import Conformance
 internal import Providers
 
-/// What one `curl` command asks for: its requests, or why they cannot be known.
+/// The requests of one `curl` command.
 ///
-/// A flag that nobody knows is an error: it could make another request of it.
+/// An unknown flag of the command is an error, because it could change the request.
 struct CurlCommand {
-    /// Why a command is not imported, and what to do about it.
+    /// The reason why a `curl` command cannot be imported, and how to fix the command.
     struct Problem: Error, Hashable {
         let text: String
         let remedy: String
@@ -16,18 +16,19 @@ struct CurlCommand {
         }
     }
 
-    /// The bytes of a file that a command names; nil when there is none.
+    /// A function that returns the content of a file that a command names; nil when the file does
+    /// not exist.
     typealias Files = @Sendable (_ path: String) -> [UInt8]?
 
     private let files: Files
     private var words: ArraySlice<String>
     private(set) var requests: [HTTPMessage.Request] = []
 
-    // What the flags have said of the request so far.
+    // The properties of the request according to the flags so far.
     private var method: String?
     private var urls: [String] = []
     private var fields: [HTTPMessage.Field] = []
-    /// Headers that are to be left out.
+    /// The names of headers that the command omits, as with `-H 'Accept:'`.
     private var removed: Set<String> = []
     private var data: [UInt8]?
     private var isJSON = false
@@ -37,10 +38,12 @@ struct CurlCommand {
     private var upload: (name: String, bytes: [UInt8])?
     private var (isQuery, isHead, hasLiteralURLs) = (false, false, false)
 
+    /// Parses one `curl` command.
+    ///
     /// - Parameters:
-    ///   - words: What follows `curl`.
-    ///   - files: Reads the files that it names.
-    /// - Throws: When it is no request that anybody could know.
+    ///   - words: The words of the command after `curl`.
+    ///   - files: Reads the files that the command names.
+    /// - Throws: An error when the request cannot be determined.
     init(_ words: [String], files: @escaping Files) throws(Problem) {
         self.words = words[...]
         self.files = files
@@ -51,11 +54,11 @@ struct CurlCommand {
     // MARK: Flags
 
     private enum Flag {
-        /// It says nothing of the request, and has a value.
+        /// A flag with a value that does not affect the request.
         case ignored
-        /// It says nothing of the request.
+        /// A flag without a value that does not affect the request.
         case alone
-        /// What it asks for is no one request; the text says why.
+        /// A flag with which the request cannot be determined, and the reason.
         case refused(String)
         case method, header, data, rawData, binaryData, encodedData, json, form, literalForm, user
         case literalURLs, bearer, cookie, query, head, url, urlQuery, upload, agent, referer, range,
@@ -66,10 +69,10 @@ struct CurlCommand {
         var flags: [Character: Flag] = [
             "X": .method, "H": .header, "d": .data, "F": .form, "u": .user, "b": .cookie,
             "G": .query, "I": .head, "T": .upload, "A": .agent, "e": .referer, "r": .range,
-            "g": .literalURLs, ":": .next, "C": .refused("depends on an earlier answer"),
+            "g": .literalURLs, ":": .next, "C": .refused("depends on an earlier response"),
             "K": .refused("is read from a file"),
             "n": .refused("takes its password from a file"),
-            "z": .refused("depends on a date"), "Q": .refused("is no HTTP"),
+            "z": .refused("depends on a date"), "Q": .refused("does not use HTTP"),
         ]
         for letter in "ocDmwxUEyYPt" { flags[letter] = .ignored }
         for letter in "sSkviLfqN#012346aBjJlMOpRZ" { flags[letter] = .alone }
@@ -91,11 +94,11 @@ struct CurlCommand {
             "netrc-optional": .refused("takes its password from a file"),
             "variable": .refused("has variables"), "expand-url": .refused("has variables"),
             "time-cond": .refused("depends on a date"),
-            "etag-compare": .refused("depends on an earlier answer"),
-            "continue-at": .refused("depends on an earlier answer"),
+            "etag-compare": .refused("depends on an earlier response"),
+            "continue-at": .refused("depends on an earlier response"),
         ]
         let several = ["digest", "ntlm", "negotiate", "anyauth", "aws-sigv4", "proxy-anyauth"]
-        for name in several { flags[name] = .refused("takes several requests, or signs each anew") }
+        for name in several { flags[name] = .refused("needs several requests or a new signature") }
         let ignored = [
             "output", "output-dir", "max-time", "connect-timeout", "write-out", "retry",
             "retry-delay", "retry-max-time", "max-redirs", "proxy", "proxy-user", "cacert",
@@ -138,12 +141,12 @@ struct CurlCommand {
         }
         if word.hasPrefix("--") {
             let name = String(word.dropFirst(2))
-            // What says nothing of the request says nothing when it is taken back.
+            // A negated flag, such as `--no-silent`, has no effect if the flag itself has none.
             if name.hasPrefix("no-"), case .alone? = Self.long[String(name.dropFirst(3))] { return }
             guard let flag = Self.long[name] else { throw unknown(word) }
             return try take(flag, word, attached: nil)
         }
-        // `-sSXPOST` is three flags, and what is left is the last one's value.
+        // `-sSXPOST` is three flags; the rest of the word is the value of the last one.
         var letters = word.dropFirst()
         while let letter = letters.popFirst() {
             guard let flag = Self.short[letter] else { throw unknown("-\(letter)") }
@@ -157,8 +160,8 @@ struct CurlCommand {
 
     private func unknown(_ word: String) -> Problem {
         Problem(
-            "nobody knows here what '\(word)' does to the request",
-            "Leave it out if it changes nothing, or write the request without it."
+            "the curl option '\(word)' is not supported",
+            "Remove the option if the request does not depend on it, or rewrite the command."
         )
     }
 
@@ -188,8 +191,8 @@ struct CurlCommand {
         case .alone, .ignored: break
         case .refused(let reason):
             throw Problem(
-                "with '\(word)' a request \(reason)",
-                "Write the request as it was sent, with its headers."
+                "the request cannot be imported: with '\(word)' it \(reason)",
+                "Write the command without the option, with the headers that were sent."
             )
         case .method: method = value
         case .header: try header(value)
@@ -205,8 +208,8 @@ struct CurlCommand {
         case .user:
             guard value.contains(":") else {
                 throw Problem(
-                    "'\(word) \(value)' asks for a password",
-                    "Write it as NAME:PASSWORD."
+                    "'\(word) \(value)' has no password",
+                    "Write '\(word) NAME:PASSWORD'."
                 )
             }
             set("authorization", "Basic " + Base64.text(Array(value.utf8)))
@@ -214,8 +217,8 @@ struct CurlCommand {
         case .cookie:
             guard value.contains("=") else {
                 throw Problem(
-                    "the cookies are in the file '\(value)'",
-                    "Write them as -b 'NAME=VALUE; NAME=VALUE'."
+                    "the cookies are in the file '\(value)', which is not imported",
+                    "Write the cookies as -b 'NAME=VALUE; NAME=VALUE'."
                 )
             }
             let before = fields.first { $0.name == "cookie" }.map { $0.value + ";" } ?? ""
@@ -240,12 +243,14 @@ struct CurlCommand {
         fields.append(HTTPMessage.Field(name, value))
     }
 
-    /// `Name: value`, `Name;` for an empty one, and `Name:` for none of that name.
+    /// Adds a header to the request: `Name: value`, or `Name;` for an empty value.
+    ///
+    /// `Name:` omits a header that curl would add by itself.
     private mutating func header(_ text: String) throws(Problem) {
         if text.hasPrefix("@") {
             throw Problem(
-                "the headers are in the file '\(text.dropFirst())'",
-                "Write each with -H."
+                "the headers are in the file '\(text.dropFirst())', which is not imported",
+                "Write each header as -H 'NAME: VALUE'."
             )
         }
         if let (name, value) = text.cut(at: ":"), !name.isEmpty {
@@ -258,7 +263,7 @@ struct CurlCommand {
         } else if text.hasSuffix(";"), text.count > 1 {
             fields.append(HTTPMessage.Field(String(text.dropLast()), ""))
         } else {
-            throw Problem("'\(text)' is no header", "Write it as -H 'NAME: VALUE'.")
+            throw Problem("'\(text)' is not a header", "Write the header as -H 'NAME: VALUE'.")
         }
     }
 
@@ -266,10 +271,16 @@ struct CurlCommand {
 
     private func file(_ path: String, _ flag: String) throws(Problem) -> [UInt8] {
         guard path != "-", path != "." else {
-            throw Problem("'\(flag)' reads what was typed", "Write it out, with --data-raw.")
+            throw Problem(
+                "'\(flag)' reads from standard input",
+                "Write the data into the command with --data-raw."
+            )
         }
         guard let bytes = files(path) else {
-            throw Problem("there is no file '\(path)'", "Put it beside the file with the commands.")
+            throw Problem(
+                "there is no file '\(path)'",
+                "Put the file into the folder of the file with the curl commands."
+            )
         }
         return bytes
     }
@@ -286,12 +297,13 @@ struct CurlCommand {
     ) throws(Problem) {
         guard readsFiles, value.hasPrefix("@") else { return add(Array(value.utf8), separator) }
         var bytes = try file(String(value.dropFirst()), "@-")
-        // Of a file `-d` sends neither line breaks nor zeros.
+        // `-d` removes line breaks and zero bytes from a file.
         if !keepsLines { bytes.removeAll { [0, 10, 13].contains($0) } }
         add(bytes, separator)
     }
 
-    /// `content`, `=content`, `name=content`, `@file` or `name@file`, the content encoded.
+    /// Returns the encoded value of `--data-urlencode`: `content`, `=content`, `name=content`,
+    /// `@file` or `name@file`.
     private func encoded(_ value: String) throws(Problem) -> String {
         guard let mark = value.firstIndex(where: { $0 == "=" || $0 == "@" }) else {
             return Self.escaped(Array(value.utf8))
@@ -314,10 +326,11 @@ struct CurlCommand {
         }.joined()
     }
 
-    /// One part of a form: `name=value`, `name=@file`, `name=<file`, with `;type=` and `;filename=`.
+    /// Returns one field of a form: `name=value`, `name=@file` or `name=<file`, with optional
+    /// `;type=` and `;filename=`.
     private func part(_ text: String, isLiteral: Bool = false) throws(Problem) -> [UInt8] {
         guard let (name, rest) = text.cut(at: "="), !name.isEmpty else {
-            throw Problem("'\(text)' is no part of a form", "Write it as -F 'NAME=VALUE'.")
+            throw Problem("'\(text)' is not a form field", "Write the field as -F 'NAME=VALUE'.")
         }
         var value = String(rest)
         var (type, filename): (String?, String?) = (nil, nil)
@@ -334,7 +347,7 @@ struct CurlCommand {
                 } else if type != nil, piece.contains("=") {
                     type = (type ?? "") + ";" + piece
                 }
-                // It leaves out what else stands there; what is quoted is no part of this.
+                // Other attributes are ignored, as curl does. A quoted value has no attributes.
             }
         }
         var bytes = Array(value.utf8)
@@ -359,7 +372,7 @@ struct CurlCommand {
         value.count > 1 && value.hasPrefix("\"") && value.hasSuffix("\"")
     }
 
-    /// What it takes a file for, by the end of its name.
+    /// Returns the media type that curl derives from the extension of a file name.
     private static func mediaType(of name: String) -> String {
         let types = [
             ".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png",
@@ -374,11 +387,11 @@ struct CurlCommand {
 
     private static let boundary = "------------------------assayimportedform"
 
-    /// Everything that was said so far is one request for each URL.
+    /// Creates one request for each URL of the command, according to the flags so far.
     private mutating func finish() throws(Problem) {
         guard !urls.isEmpty else { throw Problem("the command has no URL") }
         guard form.isEmpty || data == nil else {
-            throw Problem("it has a form and data as well", "Leave -F or -d out.")
+            throw Problem("the command has a form and data", "Remove either -F or -d.")
         }
         for url in urls { requests.append(try request(url)) }
         (method, urls, fields, removed, data, isJSON) = (nil, [], [], [], nil, false)
@@ -387,16 +400,16 @@ struct CurlCommand {
     }
 
     private func request(_ url: String) throws(Problem) -> HTTPMessage.Request {
-        // The address of a host may stand in brackets.
+        // An IPv6 address is in brackets.
         let rest = url.contains("://[") ? url.replacing("://[", with: "") : url
         guard hasLiteralURLs || !rest.contains(where: { "{[".contains($0) }) else {
             throw Problem(
-                "curl itself makes several requests of '\(url)'",
-                "Write them one by one; with -g brackets and braces stand for themselves."
+                "curl makes several requests from '\(url)'",
+                "Write one command for each request, or add -g if the brackets are literal."
             )
         }
         guard var path = ImportReader.target(url.contains("://") ? url : "http://" + url) else {
-            throw Problem("'\(url)' is no URL")
+            throw Problem("'\(url)' is not a URL")
         }
         var (body, fields) = (data ?? [], self.fields)
         var verb = data == nil ? "GET" : "POST"
@@ -430,7 +443,7 @@ struct CurlCommand {
         if isHead { verb = "HEAD" }
         verb = method ?? verb
         guard ImportReader.isMethod(verb) else {
-            throw Problem("'\(verb)' is no method", "Write it in capitals: -X POST.")
+            throw Problem("'\(verb)' is not a method", "Write the method in capitals: -X POST.")
         }
         let isNamed = fields.value(of: "content-type") != nil || removed.contains("content-type")
         if !isNamed, upload == nil, !form.isEmpty || !body.isEmpty || data != nil && !isQuery {

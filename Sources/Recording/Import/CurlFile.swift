@@ -1,17 +1,18 @@
 internal import Conformance
 
-/// `curl` command lines, as people type them and browsers copy them.
+/// Reads `curl` command lines that were typed or copied from a browser.
 extension ImportReader {
     mutating func curl(_ bytes: [UInt8]) throws(RecordingError) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw fail(1, "the file is not UTF-8 text", "Save the commands as UTF-8.")
         }
         let commands = try ShellWords.commands(text)
-        // One strict file: what is not a command may be the rest of the one before, as behind an
-        // `&` without quotes, which would be another request then.
+        // An invalid command makes the whole import fail. It may be the rest of the previous
+        // command, which would then be a different request, for example after an `&` without
+        // quotes.
         for command in commands { try add(command) }
         if commands.isEmpty {
-            throw fail(1, "there is no curl command", "Name another file.")
+            throw fail(1, "the file has no curl command", "Pass a file with curl commands.")
         }
     }
 
@@ -21,7 +22,7 @@ extension ImportReader {
         guard let program = words.popFirst(), ["curl", "curl.exe"].contains(program) else {
             throw fail(
                 command.line,
-                "this is no curl command",
+                "this is not a curl command",
                 "Begin each command with 'curl', and put a URL with & in quotes; comments begin "
                     + "with #."
             )

@@ -1,10 +1,10 @@
 internal import Conformance
 internal import Providers
 
-/// Bodies of events, and lines of requests.
+/// Reads files of webhook events and files of requests in NDJSON.
 extension ImportReader {
-    /// Events as services' dashboards, exports and pages show them: one, many in an array or below
-    /// `events`, `items` or `data`, or one a line.
+    /// Reads webhook events in the formats of the services' dashboards, exports and documentation:
+    /// one event, an array, an array under `events`, `items` or `data`, or one event per line.
     mutating func events(_ bytes: [UInt8]) throws(RecordingError) {
         var count = 0
         for (line, value) in try values(bytes) {
@@ -22,7 +22,7 @@ extension ImportReader {
             }
         }
         guard count > 0 else {
-            throw fail(1, "there is no event in it", "Name another file.")
+            throw fail(1, "the file has no events", "Pass a file with webhook events as JSON.")
         }
     }
 
@@ -36,19 +36,19 @@ extension ImportReader {
             let names = senders.map(\.title).joined(separator: " or ")
             throw fail(
                 line,
-                "this is no event of \(names): it has no type or no id",
-                "Take the whole body that was sent."
+                "this is not an event of \(names): it has no type or no ID",
+                "Pass the whole body of the webhook request."
             )
         }
         guard let hook = context.webhooks[sender.party] else {
             throw fail(
                 line,
-                "nobody says where the events of \(sender.title) go",
-                "Name '\(sender.webhookEndpoint ?? "")' under 'endpoints' in assay.yaml."
+                "the profile has no webhook path for events of \(sender.title)",
+                "Set '\(sender.webhookEndpoint ?? "")' under 'endpoints' in assay.yaml."
             )
         }
         let words = hook.split(separator: " ").map(String.init)
-        // What a backend has to answer is fixed by the sender.
+        // The provider expects status 200.
         try add(
             HTTPMessage.Request(
                 words[0],
@@ -62,7 +62,7 @@ extension ImportReader {
         )
     }
 
-    /// One request a line.
+    /// Reads a file with one request per line, as JSON.
     mutating func lines(_ bytes: [UInt8]) throws(RecordingError) {
         for (index, (line, value)) in try values(bytes).enumerated() {
             entry(index) { reader throws(RecordingError) in
@@ -78,7 +78,7 @@ extension ImportReader {
         else {
             throw fail(
                 line,
-                "the line has no method or no url",
+                "the line has no 'method' or no 'url'",
                 "Write {\"method\": \"POST\", \"url\": \"/path\", \"body\": {}, \"status\": 200}."
             )
         }
@@ -95,8 +95,8 @@ extension ImportReader {
         if let written = value["status"], !written.isNull {
             response = RecordedResponse(
                 try status(written, "'status'", line: line),
-                fields: fields(value["answer-headers"]),
-                body: body(value["answer"])
+                fields: fields(value["response-headers"]),
+                body: body(value["response"])
             )
         }
         var moment: Instant?
@@ -105,7 +105,7 @@ extension ImportReader {
                 throw fail(
                     line,
                     "'at' is \(written.text.prefix(40)), not a date and a time",
-                    "Write it as 2026-11-21T10:00:00Z."
+                    "Write the time as 2026-11-21T10:00:00Z."
                 )
             }
             moment = instant
@@ -123,11 +123,14 @@ extension ImportReader {
         )
     }
 
-    /// Every value of a file: one, an array's, or one a line; a line that is not JSON is its error.
+    /// Returns the JSON values of a file: a single value, the elements of an array, or one value
+    /// per line.
+    ///
+    /// A line that is not JSON gives an error in the result; the other lines are still read.
     private func values(
         _ bytes: [UInt8]
     ) throws(RecordingError) -> [(line: Int, Result<JSONValue, RecordingError>)] {
-        // A file of several lines is no value as a whole.
+        // A file of several lines is not a single JSON value.
         if let whole = try? JSONValue(parsing: bytes, options: Importer.options) {
             return (whole.array ?? [whole]).map { (1, .success($0)) }
         }
@@ -142,7 +145,7 @@ extension ImportReader {
                 found.append((number, .failure(error)))
             }
         }
-        guard !found.isEmpty else { throw fail(1, "the file is empty", "Name another file.") }
+        guard !found.isEmpty else { throw fail(1, "the file is empty", "Pass another file.") }
         return found
     }
 }

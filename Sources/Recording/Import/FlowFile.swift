@@ -1,6 +1,6 @@
 internal import Conformance
 
-/// Flows as mitmproxy saves them (`mitmdump -w`): one value after the other, in its own binary form.
+/// Reads the flows that mitmproxy saves (`mitmdump -w`): a sequence of values in its binary format.
 extension ImportReader {
     mutating func flows(_ bytes: [UInt8]) throws(RecordingError) {
         var values: [FlowValue] = []
@@ -18,12 +18,12 @@ extension ImportReader {
         for (index, value) in values.enumerated() {
             let place = "flow \(index + 1)"
             guard value["type"]?.text == "http", let request = value["request"] else {
-                notes.append("\(place) is no HTTP and is left out")
+                notes.append("\(place) is not HTTP and is left out")
                 continue
             }
             if choice.leftOut.contains(index) { continue }
             if value["websocket"]?.isNull == false {
-                notes.append("\(place), a WebSocket, is left out: only requests are imported")
+                notes.append("\(place) is a WebSocket and is left out: only requests are imported")
                 continue
             }
             entry(index) { reader throws(RecordingError) in
@@ -64,7 +64,7 @@ extension ImportReader {
     ) throws(RecordingError) -> RecordedResponse? {
         guard let response = flow["response"], !response.isNull else { return nil }
         guard let number = response["status_code"]?.int else {
-            throw fail(1, "\(place) has an answer without a status", "Save the flows again.")
+            throw fail(1, "\(place) has a response without a status", "Save the flows again.")
         }
         let status = try status(.integer(Int64(number)), "\(place)'s status_code")
         return RecordedResponse(
@@ -74,7 +74,8 @@ extension ImportReader {
         )
     }
 
-    /// Without those that say how the body was packed: it is unpacked here.
+    /// Returns the header fields of a message without those that describe the encoding of the body,
+    /// because the import decodes the body.
     private static func fields(_ message: FlowValue) -> [HTTPMessage.Field] {
         let packing = ["content-encoding", "content-length", "transfer-encoding"]
         return message["headers"]?.list.compactMap { pair in
@@ -97,13 +98,13 @@ extension ImportReader {
 }
 
 extension Int64 {
-    /// The nearest number that there is; zero for none.
+    /// Truncates a number to an integer between 0 and 9e15; a number that is not finite becomes 0.
     fileprivate init(clamping value: Double) {
         self = value.isFinite ? Int64(Swift.min(Swift.max(value, 0), 9e15)) : 0
     }
 }
 
-/// A value of a file of flows: a netstring with a sign behind it that says what it is.
+/// A value in a flow file of mitmproxy: `LENGTH:PAYLOAD` and a character that marks the type.
 private enum FlowValue {
     case bytes([UInt8])
     case text(String)
@@ -150,8 +151,8 @@ private enum FlowValue {
     var list: [FlowValue] { if case .list(let values) = self { values } else { [] } }
 }
 
-/// Reads `LENGTH:PAYLOAD` and the sign behind it: `,` bytes, `;` text, `#` and `^` numbers, `!` a
-/// truth, `~` nothing, `]` a list, `}` a table.
+/// Reads values of the form `LENGTH:PAYLOAD` followed by a type marker: `,` bytes, `;` text, `#`
+/// integer, `^` floating-point number, `!` Boolean, `~` null, `]` list, `}` dictionary.
 private struct FlowReader {
     private static let depthMax = 32
     private static let remedy = "Save the flows again with 'mitmdump -w FILE'."
@@ -175,7 +176,7 @@ private struct FlowReader {
     }
 
     mutating func value(depth: Int) throws(RecordingError) -> FlowValue {
-        guard depth < Self.depthMax else { throw fail("it is nested too deeply") }
+        guard depth < Self.depthMax else { throw fail("the value is nested too deeply") }
         var length = 0
         var digits = 0
         while index < end, (48...57).contains(bytes[index]), digits < 12 {
@@ -183,7 +184,7 @@ private struct FlowReader {
             (index, digits) = (index + 1, digits + 1)
         }
         guard digits > 0, index < end, bytes[index] == UInt8(ascii: ":") else {
-            throw fail("no length of a value stands here")
+            throw fail("the length of a value is missing")
         }
         index += 1
         guard length < end - index else { throw fail("the file ends within a value") }
@@ -196,19 +197,21 @@ private struct FlowReader {
         case UInt8(ascii: "~"): return .null
         case UInt8(ascii: "!"): return .bool(text == "true")
         case UInt8(ascii: "#"):
-            guard let number = Int(text) else { throw fail("'\(text.prefix(20))' is no number") }
+            guard let number = Int(text) else { throw fail("'\(text.prefix(20))' is not a number") }
             return .int(number)
         case UInt8(ascii: "^"):
-            guard let number = Double(text) else { throw fail("'\(text.prefix(20))' is no number") }
+            guard let number = Double(text) else {
+                throw fail("'\(text.prefix(20))' is not a number")
+            }
             return .double(number)
         case UInt8(ascii: "]"): return .list(try values(payload, depth))
         case UInt8(ascii: "}"):
             let all = try values(payload, depth)
-            guard all.count % 2 == 0 else { throw fail("a table has a name without a value") }
+            guard all.count % 2 == 0 else { throw fail("a dictionary has a key without a value") }
             return .members(
                 stride(from: 0, to: all.count, by: 2).map { (all[$0].text ?? "", all[$0 + 1]) }
             )
-        default: throw fail("the sign behind the value is none that mitmproxy writes")
+        default: throw fail("the value has an unknown type marker")
         }
     }
 

@@ -1,12 +1,12 @@
 internal import Conformance
 internal import Providers
 
-/// HTTP Archive 1.2, as browsers and proxies write it.
+/// Reads HTTP Archive 1.2 files, which browsers and proxies write.
 extension ImportReader {
     mutating func har(_ file: JSONValue) throws(RecordingError) {
         let export = "Export the session again as HAR 1.2."
         guard let entries = file["log"]?["entries"]?.array else {
-            throw fail(1, "there is no /log/entries", export)
+            throw fail(1, "the archive has no /log/entries", export)
         }
         let choice = HARChoice(entries, hosts: context.hosts)
         notes += choice.notes
@@ -36,7 +36,7 @@ extension ImportReader {
         guard let response = entry["response"], let written = response["status"],
             !written.isNull, written != 0
         else {
-            notes.append("\(place) has no answer and is left out")
+            notes.append("\(place) has no response and is left out")
             return
         }
         let status = try status(written, place + "/response/status")
@@ -53,7 +53,7 @@ extension ImportReader {
             message,
             RecordedResponse(
                 status,
-                // The archive holds the decoded text.
+                // The archive contains the decoded body, so headers about the encoding are removed.
                 fields: try fields(response["headers"], place + "/response/headers")
                     .filter { !skipped.contains($0.name.lowercased()) },
                 body: bytes
@@ -63,7 +63,9 @@ extension ImportReader {
         )
     }
 
-    /// The text that was sent; of a form some tools hold the parameters alone.
+    /// Returns the request body of an archive entry.
+    ///
+    /// Some tools save only the parameters of a form, from which the body is built.
     private func body(_ data: JSONValue?, _ place: String) throws(RecordingError) -> String {
         if let text = data?["text"]?.string, !text.isEmpty { return text }
         guard let parameters = data?["params"]?.array, !parameters.isEmpty else { return "" }
@@ -71,16 +73,16 @@ extension ImportReader {
         guard type.isEmpty || type.hasPrefix("application/x-www-form-urlencoded") else {
             throw fail(
                 1,
-                "\(place) holds the parts of a '\(type.prefix(40))', and not how they were sent",
+                "\(place) has the parts of a '\(type.prefix(40))' body, but not the sent bytes",
                 "Export the session with the bodies as text."
             )
         }
         var pairs: [String] = []
         for parameter in parameters {
             guard let name = parameter["name"]?.string else {
-                throw fail(1, "\(place)/params holds something without a name", "Export again.")
+                throw fail(1, "\(place)/params has an entry without a name", "Export again.")
             }
-            // They stand there as they were sent, encoded.
+            // The parameters are already encoded.
             pairs.append(name + (parameter["value"]?.string.map { "=" + $0 } ?? ""))
         }
         return pairs.joined(separator: "&")
@@ -93,18 +95,19 @@ extension ImportReader {
         var fields: [HTTPMessage.Field] = []
         for header in value?.array ?? [] {
             guard let name = header["name"]?.string, let text = header["value"]?.string else {
-                throw fail(1, "\(place) holds something else than name and value", "Export again.")
+                throw fail(1, "\(place) has an entry without a name or a value", "Export again.")
             }
-            // HTTP/2's own fields belong to the request line.
+            // HTTP/2 pseudo-header fields belong to the request line.
             if !name.hasPrefix(":") { fields.append(HTTPMessage.Field(name, text)) }
         }
         return fields
     }
 }
 
-/// Which entries of an archive are between an app and its backend, and what is said of the others.
+/// Selects the entries of an HTTP archive that are requests of the app to its backend, with notes
+/// about the other entries.
 ///
-/// A browser's archive holds the page's pictures, the hosts of others and its sockets as well.
+/// A browser's archive also contains the page's images, requests to other hosts and WebSockets.
 struct HARChoice {
     private(set) var leftOut: Set<Int> = []
     private(set) var notes: [String] = []
@@ -114,9 +117,12 @@ struct HARChoice {
     ]
     private static let media = ["image/", "font/", "video/", "audio/", "text/css"]
 
+    /// Selects entries of an archive.
+    ///
     /// - Parameters:
-    ///   - entries: All of them.
-    ///   - hosts: The backend's; none: the one that most of them go to.
+    ///   - entries: All entries of the archive.
+    ///   - hosts: The hosts of the backend. If the list is empty, the host with the most entries is
+    ///     used.
     init(_ entries: [JSONValue], hosts: [String]) {
         var (files, sockets): ([Int], [Int]) = ([], [])
         var found: [(host: String, places: [Int])] = []
@@ -141,14 +147,19 @@ struct HARChoice {
             : hosts.map { $0.lowercased() }
         let foreign = found.filter { !own.contains($0.host) }
         for host in foreign { leftOut.formUnion(host.places) }
-        if !files.isEmpty { notes.append(Self.left(files.count, "for files, such as pictures")) }
+        if !files.isEmpty { notes.append(Self.left(files.count, "files, such as images")) }
         for socket in sockets {
             let url = entries[socket]["request"]?["url"]?.string ?? ""
             notes.append("the WebSocket \(url.prefix(80)) is left out: only requests are imported")
         }
         for (host, places) in foreign {
             let own = own.joined(separator: ", ")
-            notes.append(Self.left(places.count, "to \(host), not \(own); --host says otherwise"))
+            notes.append(
+                Self.left(
+                    places.count,
+                    "sent to \(host), not to \(own); use --host to choose other hosts"
+                )
+            )
         }
     }
 
@@ -169,7 +180,7 @@ struct HARChoice {
         return media.contains { type.hasPrefix($0) } || type.contains("javascript")
     }
 
-    /// A URL's host with its port; nil for a path alone.
+    /// Returns the host of a URL with its port; nil for a path without a host.
     private static func host(_ url: String) -> String? {
         guard let scheme = url.firstRange(of: "://") else { return nil }
         let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }

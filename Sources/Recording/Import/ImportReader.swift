@@ -1,28 +1,36 @@
 internal import Conformance
 internal import Replay
 
-/// Collects exchanges while a file is read.
+/// Collects the exchanges of a file that is being imported.
 ///
-/// One entry that a recording cannot hold is left out with a note; the rest is imported.
+/// An entry of the file that a recording cannot hold is left out with a note. All other entries are
+/// imported.
 struct ImportReader {
-    /// Notes about single entries, before the rest is only counted.
+    /// The maximum number of notes about entries that are left out.
+    ///
+    /// Further entries that are left out are only counted.
     private static let leftOutNoteMax = 20
-    /// Bytes of a request's target and header fields, or of a response's header fields.
+    /// The maximum size in bytes of a request's target and header fields, or of a response's header
+    /// fields.
     private static let headMax = 1 << 20
-    /// The instants that an entry may name: the reader takes a year of four digits.
+    /// The allowed times of an imported entry.
+    ///
+    /// The reader of recordings accepts only years of four digits.
     private static let instants =
         Instant(milliseconds: 0)..<Instant(milliseconds: 253_402_300_800_000)
 
     let context: Importer.Context
     var exchanges: [Exchange] = []
     var notes: [String] = []
-    /// Bytes that packed bodies of the file may still unpack to.
+    /// The number of bytes to which the remaining compressed bodies of the file may decompress.
     private var unpackedLeft: Int
     private var leftOutCount = 0
     private var firstFault: RecordingError?
 
+    /// Creates a reader for one file.
+    ///
     /// - Parameters:
-    ///   - context: What an import needs to know beyond the file.
+    ///   - context: The information that an import needs in addition to the file.
     ///   - byteCount: The size of the file, in bytes.
     init(context: Importer.Context, byteCount: Int) {
         self.context = context
@@ -35,11 +43,11 @@ struct ImportReader {
 
     // MARK: Entries
 
-    /// Reads one entry, or leaves it out with a note that gives the reason.
+    /// Reads one entry of the file, or leaves it out with a note that gives the reason.
     ///
     /// - Parameters:
     ///   - index: The index of the entry, from 0.
-    ///   - read: Reads the entry and adds it.
+    ///   - read: Reads the entry and adds its exchange.
     mutating func entry(
         _ index: Int,
         _ read: (inout ImportReader) throws(RecordingError) -> Void
@@ -59,20 +67,25 @@ struct ImportReader {
         notes.append("entry \(index + 1)\(line) is left out: \(error.problem)")
     }
 
-    /// Ends the file.
+    /// Finishes the import.
     ///
-    /// - Throws: The fault of the first bad entry, when no entry could be imported.
+    /// - Throws: The error of the first invalid entry, when no entry could be imported.
     mutating func finish() throws(RecordingError) {
         if exchanges.isEmpty, let firstFault { throw firstFault }
         let more = leftOutCount - Self.leftOutNoteMax
         if more > 0 {
-            notes.append(more == 1 ? "1 more entry is left out" : "\(more) more are left out")
+            notes.append(
+                more == 1 ? "1 more entry is left out" : "\(more) more entries are left out"
+            )
         }
     }
 
-    /// Adds one exchange; its path determines the caller.
+    /// Adds one exchange to the import.
     ///
-    /// - Throws: What a recording cannot hold.
+    /// The sender of a request to a provider's webhook is that provider; the sender of any other
+    /// request is the app.
+    ///
+    /// - Throws: An error when a recording cannot hold the exchange.
     mutating func add(
         _ request: HTTPMessage.Request,
         _ response: RecordedResponse?,
@@ -84,14 +97,14 @@ struct ImportReader {
         guard moment == nil || Self.instants.contains(at) else {
             throw fail(
                 number,
-                "its time, \(at.milliseconds) ms since 1970, is not between the years 1970 and 9999",
+                "the time, \(at.milliseconds) ms since 1970, is not between the years 1970 and 9999",
                 "Correct the time."
             )
         }
         guard request.target.hasPrefix("/") || request.target == "*" else {
             throw fail(
                 number,
-                "its path '\(request.target.prefix(80))' does not begin with /",
+                "the path '\(request.target.prefix(80))' does not begin with /",
                 "Correct the path."
             )
         }
@@ -109,7 +122,7 @@ struct ImportReader {
         let started = max(0, (at - (exchanges.first?.at ?? at)).milliseconds).multiplyingSaturated(
             1000
         )
-        // A duration that no recording holds is left out.
+        // A duration that a recording cannot hold becomes zero.
         let completed = Exchange.time(started.addingSaturated(max(0, microseconds))) ?? started
         exchanges.append(
             Exchange(
@@ -125,13 +138,14 @@ struct ImportReader {
                 outcome: answer.map(Exchange.Outcome.answered)
                     ?? .failed(
                         .closed,
-                        "the file has no answer"
+                        "the file has no response"
                     )
             )
         )
     }
 
-    /// The header fields without those of HTTP/2 itself, which belong to the request line.
+    /// Returns the header fields without HTTP/2 pseudo-headers such as `:path`, which belong to the
+    /// request line.
     private func head(
         _ fields: [HTTPMessage.Field],
         _ targetCount: Int,
@@ -142,8 +156,8 @@ struct ImportReader {
         guard count <= Self.headMax else {
             throw fail(
                 line,
-                "its path and headers have \(count) bytes, more than \(Self.headMax)",
-                "Shorten them."
+                "the path and headers have \(count) bytes, more than \(Self.headMax)",
+                "Shorten the path or the headers."
             )
         }
         return kept
@@ -151,9 +165,9 @@ struct ImportReader {
 
     // MARK: Values
 
-    /// A status code of a file.
+    /// Converts a status code in an imported file.
     ///
-    /// - Throws: When it is not a number that a recording can hold.
+    /// - Throws: An error when a recording cannot hold the number.
     func status(
         _ value: JSONValue,
         _ place: String,
@@ -170,7 +184,7 @@ struct ImportReader {
         return status
     }
 
-    /// The plain bytes of a packed body, within the bound of one body and of the whole file.
+    /// Decompresses a body, within the size limits for one body and for the whole file.
     mutating func unpacked(
         _ bytes: [UInt8],
         encoding: String?,
@@ -185,21 +199,21 @@ struct ImportReader {
         } catch .tooLong {
             let problem =
                 unpackedLeft < Importer.bodyMax
-                ? "the bodies of the file unpack to too much with the body of \(place)"
-                : "\(place) has a body that unpacks to more than \(Importer.bodyMax >> 20) MiB"
-            // A body that may not be unpacked costs as much as one that may.
+                ? "with the body of \(place), the decompressed file would be too large"
+                : "\(place) has a body of more than \(Importer.bodyMax >> 20) MiB when decompressed"
+            // A body that is too large counts as much as the largest allowed body.
             unpackedLeft -= min(Importer.bodyMax, unpackedLeft)
             throw fail(1, problem, "Save fewer flows in one file.")
         } catch {
             throw fail(
                 1,
-                "\(place) has a body in '\(name.prefix(40))' that cannot be unpacked",
+                "\(place) has a body with encoding '\(name.prefix(40))' that cannot be decoded",
                 "Save the flows with --anticomp."
             )
         }
     }
 
-    /// Path and query of a URL; nil when it is none.
+    /// Returns the path and query of a URL; nil when the string is not a URL.
     static func target(_ url: String) -> String? {
         if url.hasPrefix("/") { return url }
         guard let scheme = url.firstRange(of: "://") else { return nil }

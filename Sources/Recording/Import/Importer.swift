@@ -1,36 +1,39 @@
 package import Conformance
 internal import Providers
 
-/// Reads sessions that other tools wrote, as recordings.
+/// Converts files of other tools to exchanges of a recording.
 package enum Importer {
     package enum Format: String, CaseIterable, Sendable {
-        /// HTTP Archive 1.2.
+        /// HTTP Archive 1.2, which browsers and proxies export.
         case har
-        /// `curl` command lines, one after the other.
+        /// A file of `curl` command lines.
         case curl
-        /// Lines of `{"method", "url", "headers", "body", "status", "answer"}`.
+        /// One request per line, as JSON: `{"method", "url", "headers", "body", "status",
+        /// "response"}`.
         case ndjson
-        /// Events of services that send webhooks, as JSON: one, many in an array, or one a line.
+        /// Webhook events as JSON: one event, an array of events, or one event per line.
         case events
         /// A Pact file, specification 3 or 4.
         case pact
         /// A Postman collection, format 2.0 or 2.1.
         case postman
-        /// Flows that mitmproxy saved.
+        /// Flows that mitmproxy saved with `mitmdump -w`.
         case mitmproxy
-        /// The examples of an OpenAPI description, version 3, in JSON or YAML.
+        /// The examples in an OpenAPI document, version 3, in JSON or YAML.
         case openapi
     }
 
-    /// What an import needs to know beyond the file.
+    /// The information that an import needs in addition to the file.
     package struct Context: Sendable {
-        /// Where events are delivered: `POST /api/webhooks/revenuecat`, by provider.
+        /// The route of each provider's webhook, such as `POST /api/webhooks/revenuecat`.
         package var webhooks: [Exchange.Party: String]
-        /// Stands for the moment of exchanges that have none.
+        /// The time of the exchanges for which the imported file has no time.
         package var now: Instant
-        /// The backend's hosts, where an archive holds those of others too; none: that of most.
+        /// The hosts of the backend, for archives that also contain requests to other hosts.
+        ///
+        /// If the list is empty, the host with the most requests is used.
         package var hosts: [String]
-        /// The bytes of a file that the imported one names; nil when there is none.
+        /// Returns the content of a file that the imported file names; nil when it does not exist.
         package var files: @Sendable (_ path: String) -> [UInt8]?
 
         package init(
@@ -46,17 +49,26 @@ package enum Importer {
         }
     }
 
-    /// Deepest nesting that is read, and longest text of one body, in bytes.
+    /// The maximum nesting depth of JSON in an imported file.
     static let depthMax = 160
+    /// The maximum length of one decompressed body in an imported file, in bytes.
     static let bodyMax = 16 << 20
-    /// Bytes that all packed bodies of a file may unpack to: this many, or this many times the
-    /// file's own size where that is more.
+    /// The maximum size in bytes of all compressed bodies of an imported file after decompression.
+    ///
+    /// The limit is higher for a large file: `unpackedRatio` times the size of the file.
     static let unpackedMin = 64 << 20
+    /// The factor for the size of an imported file that limits the size of all its bodies after
+    /// decompression.
+    ///
+    /// It applies when the result is more than `unpackedMin`.
     static let unpackedRatio = 8
 
-    /// - Returns: The exchanges with the backend in their order, and notes on what was left out: an
-    ///   entry that a recording cannot hold, with its number and the reason.
-    /// - Throws: When the file is not of the format, or no entry of it can be imported.
+    /// Reads the exchanges in a file of another tool.
+    ///
+    /// - Returns: The exchanges with the backend in order, and notes about the entries that were
+    ///   left out, each with its number and the reason.
+    /// - Throws: An error when the file does not have the given format, or when no entry can be
+    ///   imported.
     package static func exchanges(
         _ bytes: [UInt8],
         format: Format,
@@ -77,7 +89,7 @@ package enum Importer {
         return (reader.exchanges, reader.notes)
     }
 
-    /// What a file is by its beginning; nil when nobody can tell.
+    /// Returns the format of a file according to its content; nil when it cannot be detected.
     package static func format(of bytes: [UInt8]) -> Format? {
         let head = String(decoding: bytes.prefix(4096), as: UTF8.self)
         let first =
@@ -106,7 +118,8 @@ package enum Importer {
         value["event"] != nil || Services.providers.contains { $0.event(value) != nil }
     }
 
-    /// Whether a file begins as a table of flows does: a length, and the name that comes first.
+    /// Returns whether a file looks like a mitmproxy flow: it begins with the length of a
+    /// dictionary and ends with its type marker.
     private static func isFlow(_ bytes: [UInt8]) -> Bool {
         let rest = bytes.prefix(16).drop { (48...57).contains($0) }
         return rest.startIndex > 0 && rest.first == UInt8(ascii: ":")
@@ -122,7 +135,7 @@ package enum Importer {
             throw RecordingError(
                 line: line,
                 problem: "this is not JSON: \(error)",
-                remedy: "Export the file again, or name its format with --format."
+                remedy: "Export the file again, or pass its format with --format."
             )
         }
     }

@@ -1,14 +1,14 @@
 internal import Conformance
 internal import ContractFiles
 
-/// The examples of an API description, OpenAPI 3: for each operation that shows what is sent and
-/// what comes back, one exchange.
+/// Reads the examples of an OpenAPI 3 document: one exchange for each operation with examples of
+/// its request and its response.
 extension ImportReader {
     private static let methods = ["get", "put", "post", "delete", "patch", "head", "options"]
 
     mutating func openAPI(_ file: JSONValue) throws(RecordingError) {
         guard let paths = file["paths"]?.object else {
-            throw fail(1, "there are no /paths", "Name an OpenAPI document of version 3.")
+            throw fail(1, "the file has no /paths", "Pass an OpenAPI document of version 3.")
         }
         var without: [String] = []
         var number = -1
@@ -35,18 +35,18 @@ extension ImportReader {
         if !without.isEmpty {
             let names = without.prefix(8).joined(separator: ", ")
             let more = without.count > 8 ? ", … and \(without.count - 8) more" : ""
-            notes.append("left out for want of examples: \(names)\(more)")
+            notes.append("left out because examples are missing: \(names)\(more)")
         }
         guard number + 1 > without.count else {
             throw fail(
                 1,
-                "no operation has examples of its parameters, its body and its answer",
-                "Add 'example' to them, or record the requests."
+                "no operation has examples of all its parameters, its body and its response",
+                "Add 'example' to the parameters, the body and the response, or record a session."
             )
         }
     }
 
-    /// The document, which is YAML as often as JSON.
+    /// Parses an OpenAPI document, which may be JSON or YAML.
     static func document(_ bytes: [UInt8]) throws(RecordingError) -> JSONValue {
         if let value = try? JSONValue(parsing: bytes, options: Importer.options) { return value }
         do throws(ContractError) {
@@ -55,17 +55,20 @@ extension ImportReader {
         } catch {
             throw RecordingError(
                 line: error.location.line,
-                problem: "this is no YAML: \(error.problem)",
-                remedy: "Name an OpenAPI document of version 3."
+                problem: "this is not YAML: \(error.problem)",
+                remedy: "Pass an OpenAPI document of version 3."
             )
         }
     }
 }
 
-/// One operation with the examples that stand in it, behind references or in schemas.
+/// An operation of an OpenAPI document with its examples, including those behind references and in
+/// schemas.
 private struct OpenAPIOperation {
     private static let depthMax = 24
-    /// Schemas that are looked into for one operation: references multiply at each level.
+    /// The maximum number of schemas that are read for one operation.
+    ///
+    /// Without this limit, schemas that refer to several schemas could multiply at each level.
     private static let schemaCountMax = 10_000
 
     let document: JSONValue
@@ -79,7 +82,8 @@ private struct OpenAPIOperation {
         self.parameters = parameters
     }
 
-    /// Nil when something that has to be sent, or what comes back, has no example.
+    /// Returns a request and a response made of the operation's examples; nil when a required part
+    /// of them has no example.
     mutating func exchange(
         _ method: String,
         _ path: String
@@ -98,7 +102,7 @@ private struct OpenAPIOperation {
             case "path": target = target.replacing("{\(name)}", with: value.percentEncoded)
             case "query": query.append("\(name.percentEncoded)=\(value.percentEncoded)")
             case "header": fields.append(HTTPMessage.Field(name, value))
-            // Cookies are credentials, and nobody documents a real one.
+            // A cookie is left out: it is a credential, and the example is never a real credential.
             default: continue
             }
         }
@@ -117,7 +121,7 @@ private struct OpenAPIOperation {
         return (HTTPMessage.Request(method, target, fields: fields, body: body), answer)
     }
 
-    /// The first success that shows what comes back.
+    /// Returns the operation's first response with a 2xx status that has an example or no body.
     private mutating func answer() -> RecordedResponse? {
         let answers = operation["responses"]?.object?.members ?? []
         for member in answers {
@@ -138,7 +142,7 @@ private struct OpenAPIOperation {
         return nil
     }
 
-    /// What `$ref` points to in the same document.
+    /// Resolves a `$ref` within the OpenAPI document; other values stay unchanged.
     private func resolved(_ value: JSONValue, depth: Int = 0) -> JSONValue {
         guard depth < Self.depthMax, let reference = value["$ref"]?.string,
             reference.hasPrefix("#"), let pointer = JSONPointer(String(reference.dropFirst())),
@@ -147,7 +151,8 @@ private struct OpenAPIOperation {
         return resolved(found, depth: depth + 1)
     }
 
-    /// `example`, the first of `examples`, or what the schema shows.
+    /// Returns the example of a parameter or body: `example`, the first of `examples`, or one that
+    /// is derived from the schema.
     private mutating func example(of value: JSONValue) -> JSONValue? {
         if let example = value["example"] { return example }
         if let first = value["examples"]?.object?.members.first {

@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// A consumer's Pact, specification 3 or 4: what the backend was promised to answer.
+/// Reads a Pact file of specification 3 or 4, which lists the responses that a client expects of
+/// the backend.
 extension ImportReader {
     mutating func pact(_ file: JSONValue) throws(RecordingError) {
         let version =
@@ -9,12 +10,12 @@ extension ImportReader {
         guard ["3", "4"].contains(version.prefix(1)) else {
             throw fail(
                 1,
-                "the Pact's specification is '\(version)', and this reads 3 and 4",
-                "Write the Pact with a client of specification 3 or 4."
+                "the Pact file has specification '\(version)'; only 3 and 4 are supported",
+                "Generate the Pact file with a client of specification 3 or 4."
             )
         }
         guard let interactions = file["interactions"]?.array else {
-            throw fail(1, "there are no /interactions", "Write the Pact again.")
+            throw fail(1, "the Pact file has no /interactions", "Generate the Pact file again.")
         }
         for (index, interaction) in interactions.enumerated() {
             entry(index) { reader throws(RecordingError) in
@@ -29,14 +30,18 @@ extension ImportReader {
     ) throws(RecordingError) {
         let type = interaction["type"]?.string ?? "Synchronous/HTTP"
         guard type == "Synchronous/HTTP" else {
-            notes.append("\(place) is \(type), no HTTP, and is left out")
+            notes.append("\(place) is \(type), not HTTP, and is left out")
             return
         }
         guard let request = interaction["request"],
             let method = request["method"]?.string?.uppercased(), Self.isMethod(method),
             let path = request["path"]?.string, path.hasPrefix("/")
         else {
-            throw fail(1, "\(place)/request has no method or no path", "Write the Pact again.")
+            throw fail(
+                1,
+                "\(place)/request has no method or no path",
+                "Generate the Pact file again."
+            )
         }
         let response = interaction["response"]
         let written = response?["status"] ?? .null
@@ -48,7 +53,7 @@ extension ImportReader {
                 body: body(request["body"])
             ),
             RecordedResponse(
-                // A Pact may leave the status to the provider.
+                // A Pact file may omit the status; then status 200 is assumed.
                 written.isNull ? .ok : try status(written, "\(place)/response/status"),
                 fields: fields(response?["headers"]),
                 body: body(response?["body"])
@@ -71,7 +76,8 @@ extension ImportReader {
         }
     }
 
-    /// Version 4 wraps the body in its content type.
+    /// Returns the bytes of a request or response body; specification 4 wraps a body in an object
+    /// with its content type.
     private func body(_ value: JSONValue?) -> [UInt8] {
         guard let value, !value.isNull else { return [] }
         guard let content = value["content"], value["contentType"] != nil else {

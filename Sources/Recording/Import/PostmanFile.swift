@@ -1,20 +1,19 @@
 internal import Conformance
 internal import Providers
 
-/// A Postman collection, format 2.0 or 2.1: its requests, and the answers that were saved beside
-/// them.
+/// Reads a Postman collection of format 2.0 or 2.1: its requests and their saved responses.
 extension ImportReader {
     mutating func postman(_ file: JSONValue) throws(RecordingError) {
         let schema = file["info"]?["schema"]?.string ?? ""
         guard schema.contains("/collection/v2.") else {
             throw fail(
                 1,
-                "/info/schema is '\(schema.prefix(80))', and this reads collections of format 2",
+                "/info/schema is '\(schema.prefix(80))'; only collections of format 2 are supported",
                 "Export the collection from Postman as v2.1."
             )
         }
         guard let items = file["item"]?.array else {
-            throw fail(1, "there are no requests at /item", "Export the collection again.")
+            throw fail(1, "the collection has no /item", "Export the collection again.")
         }
         var collection = PostmanCollection(reader: self, variables: file["variable"])
         collection.read(items, "/item", auth: file["auth"])
@@ -22,14 +21,15 @@ extension ImportReader {
     }
 }
 
-/// One collection while it is read.
+/// A Postman collection that is being read.
 private struct PostmanCollection {
     var reader: ImportReader
-    /// What `{{name}}` stands for.
+    /// The values of the collection's variables, by name.
     private let variables: [String: String]
-    /// The status that each request was answered with, so that no request has two.
+    /// The status of the saved response that was imported for each request, so that no request gets
+    /// two responses.
     private var answered: [HTTPMessage.Request: Int] = [:]
-    /// Requests and saved responses that were read.
+    /// The number of requests and saved responses that have been read from the collection.
     private var entryCount = 0
 
     init(reader: ImportReader, variables: JSONValue?) {
@@ -37,7 +37,7 @@ private struct PostmanCollection {
         self.variables = Self.pairs(variables)
     }
 
-    /// Folders hold requests and folders.
+    /// Reads the items of a folder of the collection, which are requests and other folders.
     mutating func read(
         _ items: [JSONValue],
         _ place: String,
@@ -90,19 +90,21 @@ private struct PostmanCollection {
         entryCount += 1
     }
 
-    /// Examples are alternatives: a session can have only one of them.
+    /// Adds a request with a saved response.
+    ///
+    /// Saved responses to the same request are alternatives, so only the first one is imported.
     private mutating func add(
         _ request: HTTPMessage.Request,
         _ response: JSONValue,
         _ place: String
     ) throws(RecordingError) {
         guard let code = response["code"] else {
-            throw reader.fail(1, "\(place) has no code", "Save the answer again in Postman.")
+            throw reader.fail(1, "\(place) has no code", "Save the response again in Postman.")
         }
         let status = try reader.status(code, place + "/code")
         if let other = answered[request] {
             reader.notes.append(
-                "\(place), \(status.code), is left out: the same request was answered \(other) before"
+                "\(place), \(status.code), is left out: the same request already has status \(other)"
             )
             return
         }
@@ -125,7 +127,7 @@ private struct PostmanCollection {
         _ place: String,
         _ inherited: JSONValue?
     ) throws(RecordingError) -> HTTPMessage.Request {
-        // A request may be a URL alone.
+        // A request may be a string with only a URL.
         let method = value["method"]?.string?.uppercased() ?? "GET"
         let url = value.string.map(JSONValue.string) ?? value["url"]
         guard ImportReader.isMethod(method), let url else {
@@ -150,7 +152,9 @@ private struct PostmanCollection {
         )
     }
 
-    /// Path and query; the host, mostly a variable, is the backend's.
+    /// Returns the path and query of a request URL.
+    ///
+    /// The host, which is usually a variable, is ignored.
     private func target(_ url: JSONValue, _ place: String) throws(RecordingError) -> String {
         var raw = url.string ?? url["raw"]?.string ?? ""
         if raw.hasPrefix("{{"), let end = raw.firstRange(of: "}}") {
@@ -158,14 +162,14 @@ private struct PostmanCollection {
         }
         if !raw.hasPrefix("/"), raw.firstRange(of: "://") == nil { raw = "http://" + raw }
         guard let target = ImportReader.target(raw) else {
-            throw reader.fail(1, "\(place): '\(raw.prefix(80))' is no URL", "Export it again.")
+            throw reader.fail(1, "\(place): '\(raw.prefix(80))' is not a URL", "Correct the URL.")
         }
         let parts = try fill(target, place).split(
             separator: "?",
             maxSplits: 1,
             omittingEmptySubsequences: false
         )
-        // `/users/:id`, with what stands beside the URL.
+        // Replaces path variables, as in `/users/:id`, with the values next to the URL.
         let named = Self.pairs(url["variable"])
         let path = parts[0].split(separator: "/", omittingEmptySubsequences: false)
             .map { part in
@@ -183,7 +187,8 @@ private struct PostmanCollection {
         return Self.sendable(whole)
     }
 
-    /// What no request line may hold, encoded as Postman does; the rest stays as it was written.
+    /// Percent-encodes the characters of a path and query that a request line cannot contain, as
+    /// Postman does.
     private static func sendable(_ target: String) -> String {
         target.utf8.map { byte in
             let isPlain = (0x21...0x7E).contains(byte) && !"\"<>`{}|\\^".utf8.contains(byte)
@@ -219,14 +224,14 @@ private struct PostmanCollection {
             let text = try fill(value["graphql"]?["variables"]?.string ?? "", place)
             guard let variables = try? JSONValue(parsing: Array((text.isEmpty ? "{}" : text).utf8))
             else {
-                throw reader.fail(1, "\(place): the query's variables are no JSON", "Mend them.")
+                throw reader.fail(1, "\(place): GraphQL variables are not JSON", "Correct them.")
             }
             let body: JSONValue = ["query": query, "variables": variables]
             return (body.text, "application/json")
         default:
             throw reader.fail(
                 1,
-                "\(place)/body is a '\(mode.prefix(20))', and the collection does not hold how it was sent",
+                "\(place)/body has mode '\(mode.prefix(20))'; the collection does not contain the sent bytes",
                 "Export the session as HAR, or as curl with -F."
             )
         }
@@ -262,7 +267,7 @@ private struct PostmanCollection {
         default:
             throw reader.fail(
                 1,
-                "\(place) signs in by '\(type.prefix(20))', and the collection does not hold what was sent",
+                "\(place) uses '\(type.prefix(20))'; the collection does not contain the sent credentials",
                 "Export the session as HAR, or as curl with its headers."
             )
         }
@@ -270,7 +275,7 @@ private struct PostmanCollection {
 
     // MARK: Values
 
-    /// The text with every `{{name}}` replaced.
+    /// Returns a string with every `{{name}}` replaced by the value of the collection's variable.
     private func fill(_ text: String, _ place: String) throws(RecordingError) -> String {
         var output = ""
         var rest = text[...]
@@ -281,8 +286,8 @@ private struct PostmanCollection {
             guard let value = variables[name] else {
                 throw reader.fail(
                     1,
-                    "\(place): nothing says what {{\(name.prefix(40))}} stands for",
-                    "Give it a value under the collection's variables, and export it again."
+                    "\(place): the variable {{\(name.prefix(40))}} has no value",
+                    "Set the variable in the collection, and export the collection again."
                 )
             }
             output += rest[..<open.lowerBound] + value
@@ -291,7 +296,8 @@ private struct PostmanCollection {
         return output + rest
     }
 
-    /// Names and values of a list; format 2.0 writes some of them as an object.
+    /// Returns a list of names and values as a dictionary; format 2.0 writes some of these lists as
+    /// a JSON object.
     private static func pairs(_ value: JSONValue?) -> [String: String] {
         let members = value?.object?.members.map { ($0.key, $0.value.string ?? $0.value.text) }
         let entries = (value?.array ?? []).compactMap { entry -> (String, String)? in

@@ -1,22 +1,23 @@
 internal import Conformance
 
-/// Commands as a shell splits them into words: quotes, backslashes, lines that go on.
+/// Splits commands into words as a shell does, with quotes, backslashes and continued lines.
 ///
-/// What a shell puts in the place of something else (a variable, what another command prints) is not
-/// known here, so it is an error and never another request.
+/// The values of shell variables and the output of other commands are unknown. A command that uses
+/// them is an error, so that it never becomes a different request.
 enum ShellWords {
-    /// One command, and the line on which it begins.
+    /// A command of the file, and the line on which it begins.
     struct Command: Hashable {
         var line: Int
         var words: [String]
     }
 
-    /// The commands of a file, as the shell that they were copied for reads them.
+    /// Splits the commands of a file, according to the rules of POSIX shells or of cmd.exe.
     static func commands(_ text: String) throws(RecordingError) -> [Command] {
         isForWindows(text) ? windows(text) : try posix(text)
     }
 
-    /// Whether carets do what backslashes do elsewhere, as a browser's "copy as cURL (cmd)" writes.
+    /// Returns whether a file uses carets as cmd.exe does, for example after "copy as cURL (cmd)"
+    /// in a browser.
     private static func isForWindows(_ text: String) -> Bool {
         text.contains("^\"")
             || text.exactLines.contains { $0.hasSuffix(" ^") || $0.hasSuffix(" ^\r") }
@@ -31,18 +32,20 @@ enum ShellWords {
     }
 
     private struct PosixReader {
-        // One code point at a time: a quote is one, whatever mark follows it.
+        // The reader processes code points, because a quote followed by a combining mark is still a
+        // quote.
         private var rest: ArraySlice<Unicode.Scalar>
         private(set) var commands: [Command] = []
         private var line = 1
         private var start = 1
         private var words: [String] = []
         private var word: String?
-        /// The word with everything that was quoted as one letter: what the shell itself looks at.
+        /// The current word with every quoted character replaced by a letter, to find shell syntax
+        /// outside of quotes.
         private var bare = ""
-        /// The next word is where output goes or input comes from.
+        /// Whether the next word is the target of a redirection (`>` or `<`), which is ignored.
         private var isRedirected = false
-        /// What follows reads the command's output.
+        /// Whether the following words belong to a command behind a pipe (`|`), which is ignored.
         private var isPiped = false
 
         init(_ text: String) { rest = Array(text.unicodeScalars)[...] }
@@ -80,8 +83,8 @@ enum ShellWords {
             if Self.isExpanded(bare) {
                 throw fail(
                     line,
-                    "a shell makes several words of '\(word)'",
-                    "Put it in single quotes, or write the words out."
+                    "a shell expands '\(word)' to several words",
+                    "Put the word in single quotes, or write the words separately."
                 )
             }
             words.append(word)
@@ -94,7 +97,7 @@ enum ShellWords {
             start = line
         }
 
-        /// `{a,b}` and `{1..3}`, unquoted.
+        /// Returns whether a word contains an unquoted brace expansion: `{a,b}` or `{1..3}`.
         private static func isExpanded(_ bare: String) -> Bool {
             for part in bare.split(separator: "{").dropFirst(bare.hasPrefix("{") ? 0 : 1) {
                 guard let end = part.firstIndex(of: "}") else { continue }
@@ -136,7 +139,7 @@ enum ShellWords {
 
         private mutating func redirect(_ scalar: Unicode.Scalar) throws(RecordingError) {
             if scalar == "<", rest.first == "<" || rest.first == "(" { throw substituted() }
-            // `2>` names what is sent there.
+            // The number in `2>` is a file descriptor, not a word.
             if let word, word.allSatisfy(\.isNumber) { (self.word, bare) = (nil, "") }
             try endWord()
             while let next = rest.first, [">", "&", "|"].contains(next) { _ = take() }
@@ -146,8 +149,8 @@ enum ShellWords {
         private func substituted() -> RecordingError {
             fail(
                 line,
-                "a shell puts something else here, and nobody knows what",
-                "Put it in single quotes, or write what it stands for."
+                "a shell substitutes an unknown value for a variable or a command",
+                "Put the variable or command in single quotes, or write its value."
             )
         }
 
@@ -163,7 +166,7 @@ enum ShellWords {
                 if next == "'" { return }
                 append(next, isQuoted: true)
             }
-            throw fail(opened, "the quote is not closed", "Close it with '.")
+            throw fail(opened, "a single quote is not closed", "Add the closing quote.")
         }
 
         private mutating func doubleQuote(_ opened: Int) throws(RecordingError) {
@@ -181,10 +184,10 @@ enum ShellWords {
                 default: append(next, isQuoted: true)
                 }
             }
-            throw fail(opened, "the quote is not closed", "Close it with \".")
+            throw fail(opened, "a double quote is not closed", "Add the closing quote.")
         }
 
-        /// Whether a `$` before it stands for something else.
+        /// Returns whether a `$` before the character starts a shell expansion, such as `$NAME`.
         private func isName(_ scalar: Unicode.Scalar?) -> Bool {
             guard let scalar else { return false }
             return scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
@@ -197,7 +200,7 @@ enum ShellWords {
                 _ = take()
                 return try ansi(opened)
             }
-            // `$"…"` is translated nowhere.
+            // `$"…"` is the same as `"…"`, because no translation exists.
             if rest.first == "\"" { return }
             if isName(rest.first) { throw substituted() }
             append("$", isQuoted: false)
@@ -207,12 +210,12 @@ enum ShellWords {
 
         private mutating func ansi(_ opened: Int) throws(RecordingError) {
             word = word ?? ""
-            // Bytes that are written one by one may be one letter.
+            // Several escaped bytes may encode one character.
             var bytes: [UInt8] = []
             while let next = take() {
                 if next == "'" {
                     guard let text = String(validating: bytes, as: UTF8.self) else {
-                        throw fail(opened, "the bytes of the quote are no text", "Write UTF-8.")
+                        throw fail(opened, "the quoted bytes are not UTF-8", "Use UTF-8.")
                     }
                     for scalar in text.unicodeScalars { append(scalar, isQuoted: true) }
                     return
@@ -223,7 +226,7 @@ enum ShellWords {
                     bytes += String(next).utf8
                 }
             }
-            throw fail(opened, "the quote is not closed", "Close it with '.")
+            throw fail(opened, "a single quote is not closed", "Add the closing quote.")
         }
 
         private mutating func escapedBytes() -> [UInt8] {
@@ -249,7 +252,8 @@ enum ShellWords {
             }
         }
 
-        /// Up to so many digits; nil when there is none.
+        /// Reads a number with at most `countMax` digits of the given radix; nil when there is no
+        /// digit.
         private mutating func number(
             _ radix: UInt32,
             _ countMax: Int,
@@ -287,7 +291,7 @@ enum ShellWords {
                 guard var next = rest.popFirst() else { break }
                 if next == "\n" {
                     line += 1
-                    // What follows the end of the line is meant as it stands, another end as well.
+                    // The character after a continued line is literal, even another line break.
                     guard let after = rest.popFirst() else { break }
                     next = after
                     if next == "\n" { line += 1 }
@@ -311,7 +315,7 @@ enum ShellWords {
         return commands
     }
 
-    /// Words as programs on Windows split their own command line.
+    /// Splits a command line into words as Windows programs do.
     private static func arguments(_ text: String.UnicodeScalarView) -> [String] {
         var words: [String] = []
         var word: String.UnicodeScalarView?
@@ -328,7 +332,7 @@ enum ShellWords {
                 backslashes += 1
                 continue
             }
-            // Backslashes mean something before a quote alone.
+            // Backslashes are escapes only before a quote.
             let isEscaped = scalar == "\"" && backslashes % 2 == 1
             if backslashes > 0 { append("\\", scalar == "\"" ? backslashes / 2 : backslashes) }
             backslashes = 0

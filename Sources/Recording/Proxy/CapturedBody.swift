@@ -2,11 +2,17 @@ internal import Conformance
 internal import NIOCore
 internal import Providers
 
-/// A body as it passes by: kept up to a bound, beyond it counted and digested.
+/// The recorder's copy of an HTTP body or WebSocket message that it forwards.
+///
+/// Up to a maximum length the bytes are kept; a longer body is only counted and hashed.
 struct CapturedBody {
-    /// How a message says that its body was not kept: `<bytes> <digest>`; never on the wire.
+    /// The name of an internal header that marks a body that was too long to keep.
+    ///
+    /// The value of the header is `<bytes> <digest>`. The header is never sent over the network.
     static let omittedField = ":assay-omitted"
-    /// How an invocation says that its body is told later; never on the wire.
+    /// An internal header that marks a request whose body is written to the journal later.
+    ///
+    /// The header is never sent over the network.
     static let laterField = HTTPMessage.Field(":assay-later", "1")
 
     private let max: Int
@@ -33,7 +39,10 @@ struct CapturedBody {
         }
     }
 
-    /// The bytes; a single zero and the field that says so when they were too many.
+    /// Returns the header fields and the body for the journal.
+    ///
+    /// A body that was too long becomes a single zero byte, and an internal header that marks it is
+    /// added.
     func result(_ fields: [HTTPMessage.Field]) -> (fields: [HTTPMessage.Field], body: [UInt8]) {
         guard let digest else { return (fields, kept) }
         let omitted = HTTPMessage.Field(Self.omittedField, "\(count) \(digest.text)")

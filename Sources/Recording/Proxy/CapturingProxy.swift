@@ -5,26 +5,31 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 
-/// Stands in front of a backend, passes everything through and writes it to a journal.
+/// A reverse proxy in front of a backend that forwards all traffic and writes it to a journal.
 ///
-/// Each connection of a caller has one connection to the backend, on the same event loop; bodies
-/// stream in both directions with back pressure, and only a copy, bounded, is kept. An invocation
+/// Each connection of a caller has its own connection to the backend, on the same event loop.
+/// Bodies stream in both directions with back pressure, and only a bounded copy is kept. A request
 /// is in the journal before its first byte reaches the backend.
 package final class CapturingProxy: Sendable {
     package struct StartError: Error, Sendable, CustomStringConvertible {
         package let description: String
     }
 
-    /// Where the backend is.
+    /// The address of the backend to which the proxy forwards all requests.
     package struct Target: Hashable, Sendable {
         package let host: String
         package let port: Int
         package let isSecure: Bool
-        /// What callers must name as `Host`; nil leaves theirs, as on one machine it does not matter.
+        /// The value that replaces the `Host` header of requests.
+        ///
+        /// Nil keeps the header of the caller, as for a backend on this machine.
         package let hostField: String?
-        /// What stands before every path of the backend, such as `/v2`; the recording has none of it.
+        /// The path prefix of the backend, such as `/v2`.
+        ///
+        /// The proxy adds the prefix to each path that it forwards; the recording does not contain
+        /// it.
         package let basePath: String
-        /// Whose certificates are believed beside the system's: a file in PEM.
+        /// The path of a PEM file with additional CA certificates to trust for an https backend.
         package var authority: String?
 
         package init(
@@ -42,14 +47,15 @@ package final class CapturingProxy: Sendable {
         }
     }
 
-    /// What the proxy knows beyond the bytes.
+    /// The configuration of a capturing proxy: its backend, journal, clock and limits.
     package struct Context: Sendable {
         package var target: Target
         package var journal: LiveJournal
         package var now: @Sendable () -> Instant
-        /// Who calls, by what is called.
+        /// Returns the sender of a request, such as the app or RevenueCat, according to the content
+        /// of the request.
         package var party: @Sendable (HTTPMessage.Request) -> Exchange.Party
-        /// Longest body that is kept, in bytes.
+        /// The maximum length in bytes of a body that is copied to the journal.
         package var bodyMax: Int
 
         package init(
@@ -72,13 +78,13 @@ package final class CapturingProxy: Sendable {
     package let host: String
     package let port: Int
 
-    /// Opens the port.
+    /// Opens the port of the proxy.
     ///
     /// - Parameters:
-    ///   - host: An address of this machine.
+    ///   - host: The local address to listen on.
     ///   - port: The port; 0 picks a free one.
-    ///   - context: What the proxy knows beyond the bytes.
-    ///   - options: The options of each accepted connection.
+    ///   - context: The backend, the journal, the clock and the limits of the proxy.
+    ///   - options: The TCP options of each accepted connection.
     /// - Throws: `StartError` when the port cannot be opened.
     package init(
         host: String,
@@ -121,18 +127,20 @@ package final class CapturingProxy: Sendable {
 
     package var baseURL: String { ToldAddress.url(host: host, port: port) }
 
-    /// Takes no more callers and ends those that are there.
+    /// Closes the port of the proxy and all open connections.
     package func stop() async {
         try? await channel.close().get()
         await connections.close()
     }
 }
 
-/// What reads and writes HTTP on a connection, in the order of its pipeline.
+/// The handlers that read and write HTTP on a connection, in pipeline order.
 private enum HTTPHandlers {
     typealias Handler = any ChannelHandler & RemovableChannelHandler
 
-    /// Towards a caller; more than one request may be under way.
+    /// Returns the handlers of a connection from a caller to the proxy.
+    ///
+    /// The caller may send a request before the previous request has its response.
     static func server() -> [Handler] {
         [
             HTTPResponseEncoder(configuration: .verbatim),
@@ -141,7 +149,9 @@ private enum HTTPHandlers {
         ]
     }
 
-    /// Towards the backend; answers such as 100 are passed on as well.
+    /// Returns the handlers of a connection from the proxy to the backend.
+    ///
+    /// They also pass on interim responses, such as status 100.
     static func client() -> [Handler] {
         [
             HTTPRequestEncoder(configuration: .verbatim),
@@ -154,7 +164,9 @@ private enum HTTPHandlers {
         ]
     }
 
-    /// Takes them out, the decoder last: what it has not read goes on to whoever comes next.
+    /// Removes handlers from a connection.
+    ///
+    /// The decoder is removed last, so that its unread bytes go to the next handler.
     static func remove(_ handlers: [Handler], from channel: any Channel) {
         let pipeline = channel.pipeline.syncOperations
         for handler in handlers where !(handler is any HTTPDecoding) {
@@ -166,12 +178,12 @@ private enum HTTPHandlers {
     }
 }
 
-/// Says of a handler that it reads bytes.
+/// A channel handler that decodes bytes to HTTP messages.
 private protocol HTTPDecoding {}
 extension ByteToMessageHandler: HTTPDecoding {}
 
 extension HTTPResponseEncoder.Configuration {
-    /// Headers as the backend wrote them.
+    /// A configuration that forwards the headers of the backend unchanged.
     fileprivate static var verbatim: Self {
         var configuration = Self()
         configuration.automaticallySetFramingHeaders = false
@@ -180,7 +192,7 @@ extension HTTPResponseEncoder.Configuration {
 }
 
 extension HTTPRequestEncoder.Configuration {
-    /// Headers as the caller wrote them.
+    /// A configuration that forwards the headers of the caller unchanged.
     fileprivate static var verbatim: Self {
         var configuration = Self()
         configuration.automaticallySetFramingHeaders = false
@@ -188,7 +200,7 @@ extension HTTPRequestEncoder.Configuration {
     }
 }
 
-/// The connections that are open.
+/// The open connections of the proxy.
 private final class ServerQuiescing: Sendable {
     private let channels = Locked<[ObjectIdentifier: any Channel]>([:])
 
@@ -207,29 +219,36 @@ private final class ServerQuiescing: Sendable {
     }
 }
 
-/// One caller's connection.
+/// The handler of a connection from one caller to the proxy.
 ///
-/// All of it happens on the connection's event loop.
+/// All of its code runs on the connection's event loop.
 private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// One request under way.
+    /// A request that is in progress, and its response so far.
     private struct Underway {
         let head: HTTPRequestHead
         var request: CapturedBody
         var response: CapturedBody
         var responseHead: HTTPResponseHead?
-        /// The number in the journal, once it is written there.
+        /// The number of the exchange in the journal; nil before the request is written to the
+        /// journal.
         var sequence: Int?
-        /// The invocation was written before its body was complete.
+        /// Whether the request was written to the journal before its body was complete.
         var isToldLater = false
-        /// What has not been sent on yet: a short body is complete before its request is written.
+        /// Parts of the request that have not been forwarded yet.
+        ///
+        /// A request with a short body is held until it is complete, then written to the journal
+        /// and forwarded.
         var held: [HTTPClientRequestPart] = []
         var isRequestComplete = false
     }
 
-    /// Bodies up to this size are in the journal's invocation and not only in its completion.
+    /// The maximum size in bytes of a body that is written to the journal together with its
+    /// request.
+    ///
+    /// A longer body is written to the journal later.
     private static let heldMax = 64 << 10
 
     private let context: CapturingProxy.Context
@@ -240,7 +259,8 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     private var caller: (any Channel)?
     private let codec: [HTTPHandlers.Handler]
     private var backendCodec: [HTTPHandlers.Handler] = []
-    /// The connection is no longer one of requests and answers.
+    /// Whether the connection has become a tunnel, so that its traffic is no longer requests and
+    /// responses.
     private var isTunnel = false
 
     init(
@@ -279,7 +299,8 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
                 response: CapturedBody(max: context.bodyMax),
                 held: [.head(forwarded)]
             )
-            // Whoever waits for leave to send the body waits for the backend's leave.
+            // A caller that waits for status 100 before it sends the body needs the backend's
+            // response to the request head.
             if head.headers.contains(name: "expect") { begin() }
         case .body(let buffer):
             underway?.request.append(buffer)
@@ -295,8 +316,11 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         }
     }
 
-    /// A WebSocket is asked for without compression, so that its messages can be read; nothing else
-    /// is asked for instead of HTTP/1.1, as nobody here could read it (RFC 9110, section 7.8).
+    /// Removes the headers that request a protocol which the proxy cannot record.
+    ///
+    /// A WebSocket is requested without compression, so that its messages can be read. An upgrade
+    /// to another protocol is not requested, because the proxy cannot read that protocol (RFC 9110,
+    /// section 7.8).
     private static func settle(_ headers: inout HTTPHeaders) {
         if headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" }) {
             headers.remove(name: "Sec-WebSocket-Extensions")
@@ -305,8 +329,8 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         }
     }
 
-    /// What the backend is asked for instead of encodings that nobody here can look into; nil where
-    /// the caller takes none of them (RFC 9110, section 12.5.3).
+    /// Returns the value of `Accept-Encoding` without the encodings that the proxy cannot decode
+    /// (RFC 9110, section 12.5.3); nil when the proxy can decode all encodings.
     private static func readable(_ headers: HTTPHeaders) -> String? {
         let accepted = headers[canonicalForm: "accept-encoding"]
         let isReadable = { (item: Substring) in
@@ -319,7 +343,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        fail(.closed, "the caller hung up", tellsCaller: false)
+        fail(.closed, "the caller disconnected", tellsCaller: false)
         if !isTunnel { backend?.close(promise: nil) }
         context.fireChannelInactive()
     }
@@ -328,7 +352,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         context.close(promise: nil)
     }
 
-    /// A caller that reads slowly slows the backend down.
+    /// Slows the backend down when the caller reads slowly.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         backend?.setOption(.autoRead, value: context.channel.isWritable).whenComplete { _ in }
         context.fireChannelWritabilityChanged()
@@ -344,13 +368,14 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         backend.write(part, promise: nil)
     }
 
-    /// What came in one piece goes on in one piece.
+    /// Flushes to the backend after each read, so that data received together is sent together.
     func channelReadComplete(context: ChannelHandlerContext) {
         if underway?.sequence != nil, !isConnecting { backend?.flush() }
         context.fireChannelReadComplete()
     }
 
-    /// Writes the body of an invocation that stands there without it.
+    /// Writes the complete body of a request to the journal, if the request was written there
+    /// before its body was complete.
     private func tellBody() {
         guard let underway, underway.isToldLater, let sequence = underway.sequence else { return }
         let (fields, body) = underway.request.result(Self.fields(underway.head.headers))
@@ -361,12 +386,13 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         headers.map { HTTPMessage.Field($0.name, $0.value) }
     }
 
-    /// Writes the invocation, and then lets go what was held.
+    /// Writes the request to the journal, then forwards the parts of the request that were held
+    /// back.
     private func begin() {
         guard var current = underway, current.sequence == nil else { return }
         var (fields, body) = current.request.result(Self.fields(current.head.headers))
         if !current.isRequestComplete {
-            // Part of a body is none: nobody could look into it.
+            // An incomplete body is not written to the journal, because it could not be parsed.
             current.isToldLater = true
             (fields, body) = (Self.fields(current.head.headers) + [CapturedBody.laterField], [])
         }
@@ -428,11 +454,13 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
                     backend = channel
                     release()
                 case .failure(let error):
-                    // Every attempt failed alike; the library's own words are for programmers.
-                    let reason = error is NIOConnectionError ? "nothing listens there" : "\(error)"
+                    // All attempts fail for the same reason, and the library's error text is for
+                    // programmers.
+                    let reason =
+                        error is NIOConnectionError ? "nothing is listening there" : "\(error)"
                     fail(
                         .refused,
-                        "the backend at \(target.host):\(target.port) took no connection: \(reason)"
+                        "cannot connect to the backend at \(target.host):\(target.port): \(reason)"
                     )
                 }
             }
@@ -466,7 +494,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
                 caller.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
                 return tunnel(sequence)
             }
-            // A reader that was asked for another protocol reads nothing any more.
+            // A server may stop reading requests after an upgrade request.
             let keepsAlive =
                 head.isKeepAlive && done.head.isKeepAlive && done.isRequestComplete
                 && !done.head.headers.contains(name: "upgrade")
@@ -481,7 +509,8 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         }
     }
 
-    /// From now on the bytes of both sides go on as they are.
+    /// Turns the connection into a WebSocket tunnel, which forwards the bytes of both sides
+    /// unchanged.
     private func tunnel(_ sequence: Int) {
         guard let caller, let backend else { return }
         isTunnel = true
@@ -532,16 +561,19 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     func backendClosed(_ channel: any Channel) {
         guard channel === backend else { return }
         backend = nil
-        fail(.closed, "the backend closed the connection without a complete answer")
+        fail(.closed, "the backend closed the connection without a complete response")
     }
 
-    /// The backend that reads slowly slows the caller down.
+    /// Slows the caller down when the backend reads slowly.
     func backendWritabilityChanged(_ isWritable: Bool) {
         caller?.setOption(.autoRead, value: isWritable).whenComplete { _ in }
     }
 
-    /// Ends the exchange without an answer; the caller sees what it would see without the proxy, a
-    /// closed connection, or, where the backend is not there at all, a 502 that says so.
+    /// Ends the exchange in progress after a failure, without a response of the backend.
+    ///
+    /// The proxy closes the connection of the caller, which is what the caller would see without
+    /// the proxy. If the backend cannot be reached at all, the caller gets a response with status
+    /// 502 and the reason.
     private func fail(_ failure: Exchange.Failure, _ text: String, tellsCaller: Bool = true) {
         guard let failed = underway else { return }
         underway = nil
@@ -567,7 +599,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     }
 }
 
-/// The connection to the backend that belongs to one caller's.
+/// The handler of a connection to the backend, which belongs to the connection of one caller.
 private final class BackendHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
 

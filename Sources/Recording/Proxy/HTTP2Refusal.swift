@@ -1,21 +1,22 @@
 internal import NIOCore
 
-/// Tells a caller that begins with HTTP/2 to come again with HTTP/1.1, in the words of HTTP/2, so
-/// that its client does so or says so (RFC 9113, sections 3.4 and 7).
+/// Refuses HTTP/2 connections with the HTTP/2 error that asks the client to use HTTP/1.1.
+///
+/// The client then retries with HTTP/1.1 or reports the error (RFC 9113, sections 3.4 and 7).
 final class HTTP2Refusal: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// HTTP_1_1_REQUIRED.
+    /// The HTTP/2 error code HTTP_1_1_REQUIRED.
     private static let errorCode: UInt32 = 0xd
-    private static let reason = "the recorder speaks HTTP/1.1"
-    /// How long a caller that was told so may take to go.
+    private static let reason = "the recorder supports only HTTP/1.1"
+    /// The time that a refused client has to close the connection itself.
     private static let patience: TimeAmount = .seconds(2)
 
     private var isRefused = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Whatever else it goes on to say is of no matter.
+        // Everything that the client sends after the refusal is ignored.
         if isRefused { return }
         guard unwrapInboundIn(data).readableBytesView.starts(with: "PRI ".utf8) else {
             context.fireChannelRead(data)
@@ -30,13 +31,13 @@ final class HTTP2Refusal: ChannelInboundHandler, RemovableChannelHandler {
         buffer.writeInteger(Self.errorCode)
         buffer.writeString(Self.reason)
         context.writeAndFlush(wrapOutboundOut(buffer), promise: nil)
-        // Closed at once, what was said would be lost with what the caller still sends.
+        // Closing the connection at once would lose the refusal if the client is still sending.
         context.close(mode: .output, promise: nil)
         let channel = context.channel
         context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
     }
 
-    /// The head of a frame of the whole connection: SETTINGS, GOAWAY.
+    /// Writes the header of an HTTP/2 frame for the whole connection, such as SETTINGS or GOAWAY.
     private static func frame(type: UInt8, payload: Int, _ buffer: inout ByteBuffer) {
         buffer.writeInteger(UInt8(0))
         buffer.writeInteger(UInt16(clamping: payload))

@@ -3,8 +3,8 @@ internal import NIOCore
 internal import NIOEmbedded
 internal import NIOWebSocket
 
-/// One direction of a connection that both sides made a WebSocket: bytes go on as they are, and the
-/// messages in them are told (RFC 6455).
+/// Forwards one direction of a WebSocket connection unchanged, and reports the messages in its
+/// bytes (RFC 6455).
 final class SocketTunnel: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -12,10 +12,12 @@ final class SocketTunnel: ChannelInboundHandler {
     private var messages: SocketMessages?
     private let tell: (SocketMessages.Message) -> Void
 
+    /// Creates the forwarding of one direction of a WebSocket connection.
+    ///
     /// - Parameters:
-    ///   - other: Where the bytes go.
-    ///   - bodyMax: The longest message that is told, in bytes.
-    ///   - tell: Is given each message once all of it has passed.
+    ///   - other: The connection to which the bytes are forwarded.
+    ///   - bodyMax: The maximum length in bytes of a message whose content is kept.
+    ///   - tell: Receives each message when it is complete.
     init(
         to other: any Channel,
         bodyMax: Int,
@@ -31,13 +33,14 @@ final class SocketTunnel: ChannelInboundHandler {
         do {
             try messages?.read(buffer, tell)
         } catch {
-            // Both sides may have agreed on something else; they go on, and nothing more is told.
+            // The bytes are not WebSocket frames, so the two sides may use another protocol. The
+            // bytes are still forwarded, but no more messages are reported.
             messages = nil
         }
         other.writeAndFlush(buffer, promise: nil)
     }
 
-    /// Whoever reads slowly slows the other one down.
+    /// Slows the sender down when the receiver reads slowly.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         other.setOption(.autoRead, value: context.channel.isWritable).whenComplete { _ in }
         context.fireChannelWritabilityChanged()
@@ -53,28 +56,30 @@ final class SocketTunnel: ChannelInboundHandler {
     }
 }
 
-/// The messages in the bytes of one direction.
+/// Decodes the messages in the bytes of one direction of a WebSocket connection.
 final class SocketMessages {
     struct Message {
         let isText: Bool
         var body: CapturedBody
     }
 
-    /// A frame that is longer is no message that anybody could read, in bytes.
+    /// The maximum size in bytes of a WebSocket frame.
     private static let frameMax = 16 << 20
 
     private let bodyMax: Int
     private let frames = EmbeddedChannel(
         handler: ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: frameMax))
     )
-    /// What has come of a message that goes on in further frames.
+    /// The received part of a message that continues in further WebSocket frames.
     private var begun: Message?
 
     init(bodyMax: Int) { self.bodyMax = bodyMax }
 
     deinit { _ = try? frames.finish(acceptAlreadyClosed: true) }
 
-    /// - Throws: When the bytes are no frames.
+    /// Decodes the next bytes, and reports each message that is complete.
+    ///
+    /// - Throws: An error when the bytes are not WebSocket frames.
     func read(_ buffer: ByteBuffer, _ tell: (Message) -> Void) throws {
         try frames.writeInbound(buffer)
         while let frame = try frames.readInbound(as: WebSocketFrame.self) {
@@ -82,7 +87,7 @@ final class SocketMessages {
             case .text, .binary:
                 begun = Message(isText: frame.opcode == .text, body: CapturedBody(max: bodyMax))
             case .continuation: break
-            // Pings, pongs and closing are between the two machines.
+            // Pings, pongs and close frames contain no message.
             default: continue
             }
             begun?.body.append(frame.unmaskedData)

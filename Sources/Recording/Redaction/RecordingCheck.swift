@@ -1,26 +1,31 @@
 internal import Conformance
 
-/// What looks secret in a recording, by the law that took the secrets out of it (`Redaction`).
+/// Finds values in a recording that look like secrets, by the same rules that redact a recording
+/// (`Redaction`).
 ///
 /// A recording that was written by hand, edited, imported elsewhere or made by an older version may
-/// hold what today's law would not let through.
+/// contain values that the current rules would mask.
 package enum RecordingCheck {
-    /// One place that the law would mask.
+    /// A value in a recording that looks like a secret, so that the redaction rules would mask it.
     package struct Finding: Hashable, Sendable {
-        /// The exchange that it stands in, as the recording numbers them.
+        /// The number of the exchange that contains the value, as numbered in the recording.
         package let sequence: Int
-        /// `POST /login`, without what looks secret.
+        /// The request line of the exchange, without secrets, such as `POST /login`.
         package let request: String
-        /// `answer body /user/token`, `request header authorization`.
+        /// The location of the value, such as `response body /user/token` or `request header
+        /// authorization`.
         package let place: String
-        /// What it is taken for: `token`, `mail`.
+        /// The kind of secret that the value looks like, such as `token` or `mail`.
         package let kind: String
     }
 
+    /// Finds the values of a recording that look like secrets.
+    ///
     /// - Parameters:
-    ///   - recording: With the names that its header declares secret.
-    ///   - names: Further names of headers, members and parameters that hold secrets.
-    /// - Returns: Every place, in the order of the exchanges.
+    ///   - recording: The recording. The names that its header declares secret are used in addition
+    ///     to `names`.
+    ///   - names: Names of headers, JSON members and parameters that hold secrets.
+    /// - Returns: The findings in the order of the exchanges.
     package static func findings(in recording: Recording, names: [String] = []) -> [Finding] {
         let redactor = Redactor(key: [], names: recording.header.redaction + names)
         return recording.exchanges.flatMap { exchange in
@@ -28,12 +33,13 @@ package enum RecordingCheck {
         }
     }
 
-    /// The lines of a golden contract that look secret, with what each is taken for.
+    /// Finds the lines of a golden contract that seem to contain a secret.
     ///
     /// - Parameters:
-    ///   - text: The contract as a file.
-    ///   - names: Further names of headers, members and parameters that hold secrets.
-    /// - Returns: Each line by its number, which counts from one.
+    ///   - text: The content of the contract file.
+    ///   - names: Names of headers, JSON members and parameters that hold secrets, in addition to
+    ///     the built-in names.
+    /// - Returns: The number of each such line, starting at 1, and the kind of secret in it.
     package static func lines(
         of text: String,
         names: [String] = []
@@ -75,8 +81,8 @@ package enum RecordingCheck {
         compare("request", exchange.request.fields, clean.request.fields)
         compare("request body", exchange.request.body, clean.request.body)
         if let before = exchange.response, let after = clean.response {
-            compare("answer", before.fields, after.fields)
-            compare("answer body", before.body, after.body)
+            compare("response", before.fields, after.fields)
+            compare("response body", before.body, after.body)
         }
         for (before, after) in zip(exchange.effects, clean.effects) {
             compare("message", before.content.bytes, after.content.bytes)
@@ -91,7 +97,7 @@ package enum RecordingCheck {
         }
     }
 
-    /// The kind of the first mark that was not there before.
+    /// Returns the kind of the first secret that redaction replaced with a placeholder in a string.
     private static func kind(of after: String, beyond before: String) -> String {
         let known = Set(Placeholder.all(in: before).map(\.text))
         return Placeholder.all(in: after).first { !known.contains($0.text) }?.kind ?? "secret"

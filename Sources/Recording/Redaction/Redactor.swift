@@ -2,42 +2,56 @@ package import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Keeps the books of `Redaction` for one recording, so that equal secrets stay equal and none can
-/// be read.
+/// Replaces the secrets of one recording with placeholders.
 ///
-/// A placeholder is `‹kind:fingerprint›`, or `‹kind:fingerprint.prefix›` for a key whose beginning says
-/// whose it is; the fingerprint is keyed with a key that is never written,
-/// and the kind is that under which the value was first seen. A value that was a secret once is
-/// replaced wherever it turns up later, whatever stands around it.
+/// Equal secrets get the same placeholder, and no placeholder reveals its secret.
+///
+/// A placeholder is `‹kind:fingerprint›`, or `‹kind:fingerprint.prefix›` for a key whose prefix
+/// identifies its service. The fingerprint is a hash with a key that is never written. The kind of
+/// a secret is the kind of its first occurrence. After that, the same value is replaced wherever it
+/// occurs.
 package struct Redactor: Sendable {
-    /// What has been seen so far.
+    /// The secrets, headers and names that the redactor has seen so far.
     private struct Books {
         var placeholders: [String: String] = [:]
         var known = KnownSecrets(countMax: soughtMax)
-        /// Headers that hold nothing secret; most of a session's are the same.
+        /// Headers that contain no secret, cached because most headers repeat within a session.
         var clean: Set<HTTPMessage.Field> = []
-        /// What names were found to mean.
+        /// The kind of secret that a header, JSON member or parameter holds, by its name; nil when
+        /// it holds none.
         var kinds: [SecretNames.Place: [String: String?]] = [:]
     }
 
+    /// The maximum number of secrets that are searched for in every line of the recording.
+    ///
     /// A session has few secrets and repeats them; a load test has many and repeats none.
     private static let soughtMax = 256
-    /// Shorter values would be found inside words, in bytes.
+    /// The minimum length in bytes of a secret that is searched for in every line.
+    ///
+    /// Shorter secrets would also match inside words.
     private static let soughtLengthMin = 8
-    /// Names repeat; a stranger's ten thousand names must not be kept.
+    /// The maximum number of cached names and headers, so that a recorded client with ten thousand
+    /// names does not fill the memory.
     private static let nameCountMax = 4096
-    /// Longer headers do not repeat, in bytes.
+    /// The maximum length in bytes of a header value that is cached.
+    ///
+    /// Longer values rarely repeat.
     private static let cleanLengthMax = 200
 
     private let key: [UInt8]
-    /// Names that the profile adds; of headers, members and parameters alike.
+    /// Names of headers, JSON members and parameters that the profile of the backend declares
+    /// secret.
     private let names: [String]
     private let books = Locked(Books())
 
+    /// Creates the redactor of one recording.
+    ///
     /// - Parameters:
-    ///   - key: What fingerprints are keyed with.
-    ///   - secrets: Values that are secret wherever they stand: those of the profile.
-    ///   - names: Further names of headers, members and parameters that hold secrets.
+    ///   - key: The key of the hash that makes the fingerprints in placeholders.
+    ///   - secrets: Values that are secret wherever they occur: the secrets in the profile of the
+    ///     backend.
+    ///   - names: Names of headers, JSON members and parameters that hold secrets, in addition to
+    ///     the built-in names.
     package init(key: [UInt8], secrets: [Secret] = [], names: [String] = []) {
         self.key = key
         self.names = names
@@ -69,7 +83,8 @@ package struct Redactor: Sendable {
         let fingerprint = Digest.fingerprint(value, key: key)
         return books.withLock { books in
             if let found = books.placeholders[value] { return found }
-            // What its service puts in front says what it is, and how a backend knows it.
+            // The placeholder keeps the prefix of a key, such as `rk_live_`, which identifies its
+            // service.
             let prefix = SecretLooks.prefix(of: value).map { "." + $0 } ?? ""
             let made = "‹\(kind):\(fingerprint)\(prefix)›"
             if books.placeholders.count >= 4 * Self.soughtMax { books.placeholders.removeAll() }
@@ -81,7 +96,9 @@ package struct Redactor: Sendable {
         }
     }
 
-    /// Whether a value may be looked for everywhere: a word of small letters is a word elsewhere.
+    /// Returns whether a secret is distinctive enough to be searched for in every line.
+    ///
+    /// A secret of lowercase letters, underscores and hyphens could be an ordinary word elsewhere.
     private static func isUnlikely(_ value: String) -> Bool {
         !value.utf8.allSatisfy { (97...122).contains($0) || $0 == 0x5f || $0 == 0x2d }
     }
@@ -90,12 +107,15 @@ package struct Redactor: Sendable {
 
     // MARK: Lines
 
-    /// A line as it is written: every secret that is known by now is replaced, wherever it stands.
+    /// Returns a line as it is written to the recording file, with every secret that is known so
+    /// far replaced.
     package func line(_ value: JSONValue) -> [UInt8] { line(bytes: value.bytes) }
 
     func line(bytes: [UInt8]) -> [UInt8] { books.withLock { $0.known.replaced(in: bytes) } }
 
-    /// Whether a known secret stands in bytes that nobody can take it out of.
+    /// Returns whether bytes contain a known secret.
+    ///
+    /// It is used for binary data, in which a secret cannot be replaced.
     package func isSecret(_ bytes: [UInt8]) -> Bool {
         books.withLock { $0.known.occur(in: bytes) }
     }
@@ -130,13 +150,13 @@ package struct Redactor: Sendable {
 
     package func json(_ value: JSONValue) -> JSONValue { redaction.json(value) }
 
-    /// The whole exchange without secrets.
+    /// Returns the exchange with every secret replaced.
     package func exchange(_ exchange: Exchange) -> Exchange { redaction.exchange(exchange) }
 
     package func effect(_ effect: Effect) -> Effect { redaction.effect(effect) }
 }
 
 extension String {
-    /// The text with `%41` and `+` decoded; what is no encoding stays.
+    /// The string with `%41` and `+` decoded; malformed escapes stay unchanged.
     var percentDecoded: String { FormText.decoded(self) }
 }

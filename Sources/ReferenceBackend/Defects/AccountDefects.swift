@@ -4,12 +4,12 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
-/// Registration, login and sessions of people: defects of who has which id.
+/// Built-in defects of the reference backend in registrations, logins and sessions.
 extension Defect {
     static let accounts: [Defect] = [
         Defect(
             "register-resets",
-            "a late register wipes what an event had stored",
+            "a later registration deletes the purchases of earlier events",
             breaks: "S-21",
             "S-22",
             "A-03",
@@ -26,7 +26,7 @@ extension Defect {
         },
         Defect(
             "register-forgets-owner",
-            "a second registration unlinks the account",
+            "a second registration removes the account's link to its user",
             breaks: "S-22"
         ) {
             $0.beforeUpsert { store, db, _, id in
@@ -35,7 +35,7 @@ extension Defect {
         },
         Defect(
             "phone-has-one-user",
-            "a new user of a phone ends what the one before had",
+            "a new user of a phone deletes the previous user's purchases",
             breaks: "A-05"
         ) {
             $0.beforeUpsert { store, db, registration, id in
@@ -47,7 +47,11 @@ extension Defect {
                 )
             }
         },
-        Defect("device-is-identity", "whoever uses a phone is who used it before", breaks: "A-05") {
+        Defect(
+            "device-is-identity",
+            "a new user of a phone gets the identity of the previous user",
+            breaks: "A-05"
+        ) {
             let correct = $0.registration.upsert
             $0.registration.upsert = { store, db, registration, id in
                 let owner = try User.fetchOne(
@@ -64,19 +68,23 @@ extension Defect {
         },
         Defect(
             "invalid-registration-500",
-            "an invalid registration is answered 500",
+            "an invalid registration gets status 500",
             breaks: "S-23"
         ) {
             $0.registration.invalid = {
                 JSON.response(.internalServerError, ["error": "invalid_registration"])
             }
         },
-        Defect("register-nulls", "a registration without a platform erases it", breaks: "S-22") {
+        Defect(
+            "register-nulls",
+            "a registration without a platform erases the stored platform",
+            breaks: "S-22"
+        ) {
             $0.changeUpdate { user, registration in user.platform = registration.platform }
         },
         Defect(
             "register-believes-clock",
-            "the client's clock sets the time of the last visit",
+            "the phone's clock determines the stored time of the last visit",
             breaks: "S-22"
         ) {
             $0.changeUpdate { user, registration in
@@ -87,33 +95,37 @@ extension Defect {
         },
         Defect(
             "register-loses-source",
-            "a later registration overwrites the source",
+            "a later registration overwrites the user's source",
             breaks: "S-21",
             "S-24"
         ) {
             $0.changeUpdate { user, registration in user.source = registration.source ?? user.source
             }
         },
-        Defect("register-takes-device", "whoever registers last owns the device", breaks: "S-24") {
+        Defect(
+            "register-takes-device",
+            "a later registration replaces the user's device ID",
+            breaks: "S-24"
+        ) {
             $0.changeUpdate { user, registration in user.deviceID = registration.deviceId }
         },
         Defect(
             "register-hands-out-token",
-            "every registration hands out the proof of ownership",
+            "every registration, not only the first, returns the device token",
             breaks: "S-24"
         ) {
             $0.registration.token = { _, user in user.deviceToken }
         },
         Defect(
             "register-forgets-proof",
-            "another registration replaces the proof and hands none out",
+            "another registration replaces the device token without returning it",
             breaks: "S-22"
         ) {
             $0.changeUpdate { user, _ in user.deviceToken = nil }
         },
         Defect(
             "register-check-then-insert",
-            "a registration looks first and inserts later",
+            "a registration reads and inserts the user in two transactions",
             breaks: "S-22"
         ) {
             let correct = $0.registration.perform
@@ -130,10 +142,14 @@ extension Defect {
                 return try await correct(store, registration, id)
             }
         },
-        Defect("login-without-password", "any password signs in", breaks: "S-25") {
+        Defect("login-without-password", "a login accepts any password", breaks: "S-25") {
             $0.accounts.isPassword = { _, hash in hash != nil }
         },
-        Defect("login-tells-accounts", "an unknown account is answered 404", breaks: "S-25") {
+        Defect(
+            "login-tells-accounts",
+            "a login with an unknown account gets status 404",
+            breaks: "S-25"
+        ) {
             let correct = $0.accounts.isPassword
             $0.accounts.isPassword = { attempt, hash in
                 guard hash != nil else { throw HTTPError(.notFound, message: "unknown account") }
@@ -142,31 +158,43 @@ extension Defect {
         },
         Defect(
             "login-missing-password-500",
-            "a login without a password is answered 500",
+            "a login without a password gets status 500",
             breaks: "S-25"
         ) {
             $0.session.incomplete = {
                 JSON.response(.internalServerError, ["error": "invalid_credentials"])
             }
         },
-        Defect("claim-without-proof", "an id can be claimed by naming it", breaks: "S-26") {
+        Defect(
+            "claim-without-proof",
+            "an account can claim a user ID without its device token",
+            breaks: "S-26"
+        ) {
             $0.accounts.mayClaim = { _, _ in true }
         },
-        Defect("claim-owned-id", "an id that somebody owns changes hands", breaks: "S-26") {
+        Defect(
+            "claim-owned-id",
+            "an account can claim a user ID of another account",
+            breaks: "S-26"
+        ) {
             let correct = $0.accounts.bind
             $0.accounts.bind = { db, accountID, userID in
                 try Accounts.unlink(db, userID)
                 return try correct(db, accountID, userID)
             }
         },
-        Defect("claim-nothing", "a login without an id claims null", breaks: "S-26") {
+        Defect("claim-nothing", "a login without a user ID claims the ID 'null'", breaks: "S-26") {
             let correct = $0.accounts.claim
             $0.accounts.claim = { accounts, db, login in
                 login.currentAppUserID == nil
                     ? .claimed(appUserID: "null") : try correct(accounts, db, login)
             }
         },
-        Defect("claim-unknown-id", "an id that nobody registered is claimed", breaks: "S-26") {
+        Defect(
+            "claim-unknown-id",
+            "an account can claim a user ID that was never registered",
+            breaks: "S-26"
+        ) {
             let correct = $0.accounts.claim
             $0.accounts.claim = { accounts, db, login in
                 guard let id = login.currentAppUserID, try accounts.store.user(db, known: id) == nil
@@ -176,7 +204,11 @@ extension Defect {
                 return .claimed(appUserID: id)
             }
         },
-        Defect("claim-answers-new-id", "a claim answers an id that it made up", breaks: "S-26") {
+        Defect(
+            "claim-answers-new-id",
+            "a login that claims a user ID returns another, new ID",
+            breaks: "S-26"
+        ) {
             let correct = $0.accounts.claim
             $0.accounts.claim = { accounts, db, login in
                 let result = try correct(accounts, db, login)
@@ -184,7 +216,11 @@ extension Defect {
                 return .claimed(appUserID: UUID().uuidString)
             }
         },
-        Defect("claim-two-steps", "the check and the claim are two steps", breaks: "S-27") {
+        Defect(
+            "claim-two-steps",
+            "a login checks and claims a user ID in two steps",
+            breaks: "S-27"
+        ) {
             let others = Rendezvous()
             $0.accounts.finish = { accounts, login in
                 guard let id = login.currentAppUserID, let user = try await accounts.free(id) else {
@@ -202,7 +238,7 @@ extension Defect {
         },
         Defect(
             "owned-checked-before",
-            "what an account owns is read before the lock",
+            "a login reads the account's user before its transaction",
             breaks: "S-27"
         ) {
             let others = Rendezvous()
@@ -220,7 +256,7 @@ extension Defect {
         },
         Defect(
             "recover-drops-purchases",
-            "a recovery deletes what the device had bought",
+            "a login to an existing account deletes the device's purchases",
             breaks: "S-28"
         ) {
             $0.accounts.inherit = { _, db, previous, _ in
@@ -230,7 +266,11 @@ extension Defect {
                 )
             }
         },
-        Defect("recover-answers-current", "a recovery answers the device's id", breaks: "S-28") {
+        Defect(
+            "recover-answers-current",
+            "a login to an existing account returns the device's user ID",
+            breaks: "S-28"
+        ) {
             let correct = $0.accounts.finish
             $0.accounts.finish = { accounts, login in
                 let result = try await correct(accounts, login)
@@ -240,22 +280,30 @@ extension Defect {
         },
         Defect(
             "recover-takes-unproven",
-            "a recovery takes the purchases of any id it names",
+            "a login takes the purchases of any user ID, without proof of ownership",
             breaks: "S-28"
         ) {
             $0.accounts.mayInherit = { _, _ in true }
         },
-        Defect("anonymous-by-source", "who is anonymous is stored twice", breaks: "S-29") {
+        Defect(
+            "anonymous-by-source",
+            "the anonymous flag of a user is derived from the user's source",
+            breaks: "S-29"
+        ) {
             $0.probes.isAnonymous = { user, _ in user.source != "login" }
         },
         Defect(
             "registered-counts-as-account",
-            "whoever registered counts as having an account",
+            "a registered user is treated as a user with an account",
             breaks: "S-29"
         ) {
             $0.probes.isAnonymous = { user, _ in user.source == User.safetyNet }
         },
-        Defect("webhook-clears-owner", "an event unlinks the account", breaks: "S-29") {
+        Defect(
+            "webhook-clears-owner",
+            "an event removes the account's link to its user",
+            breaks: "S-29"
+        ) {
             $0.afterApplying { db, event in
                 guard event.concernsPurchase else { return }
                 try db.execute(
@@ -265,12 +313,16 @@ extension Defect {
                 )
             }
         },
-        Defect("deletion-keeps-phone", "a deleted account keeps its phone", breaks: "A-11") {
+        Defect(
+            "deletion-keeps-phone",
+            "a deleted account keeps the data of its phone",
+            breaks: "A-11"
+        ) {
             $0.accounts.erase = { _, _ in }
         },
         Defect(
             "recovered-renewal-lost",
-            "what comes for an id after its recovery goes nowhere",
+            "events for a device's old user ID are lost after a login",
             breaks: "S-28"
         ) {
             let correct = $0.accounts.inherit
@@ -291,7 +343,7 @@ extension Defect {
         },
         Defect(
             "login-again-conflicts",
-            "who names an id that has an account is refused, even its own",
+            "a login that sends the account's own user ID is refused",
             breaks: "A-08"
         ) {
             let correct = $0.accounts.finish
@@ -307,7 +359,7 @@ extension Defect {
         },
         Defect(
             "account-known-by-device",
-            "who is new on the device of an account is taken for its person",
+            "a new user on a phone with an account becomes the account's user",
             breaks: "S-29"
         ) {
             let correct = $0.registration.upsert
@@ -327,7 +379,7 @@ extension Defect {
         },
         Defect(
             "brake-for-known-accounts",
-            "wrong passwords are counted for accounts that exist",
+            "the limit of password attempts reveals which accounts exist",
             breaks: "S-25"
         ) {
             let failures = NIOLockedValueBox<[Data: Int]>([:])
@@ -344,7 +396,7 @@ extension Defect {
         },
         Defect(
             "registration-never-fails",
-            "a registration that cannot be stored is never answered",
+            "a registration that cannot be stored gets no response",
             breaks: "S-33"
         ) {
             let correct = $0.registration.perform
@@ -359,14 +411,14 @@ extension Defect {
         },
         Defect(
             "webhook-user-locked-out",
-            "the first registration of whom a webhook made is taken for a stranger's",
+            "the first registration of a user that an event created gets no token",
             breaks: "S-21"
         ) {
             $0.registration.token = { known, user in known == nil ? user.deviceToken : nil }
         },
         Defect(
             "proof-of-anybody",
-            "a proof is looked for among all that were handed out",
+            "any issued device token proves the ownership of any user ID",
             breaks: "S-26"
         ) {
             let correct = $0.registration.token
@@ -383,7 +435,7 @@ extension Defect {
         },
         Defect(
             "recovered-again",
-            "a login takes over what had followed another account's login",
+            "a login takes purchases that already moved to another account",
             breaks: "S-28"
         ) {
             let correct = $0.accounts.inherit
@@ -398,7 +450,7 @@ extension Defect {
         },
         Defect(
             "second-phone-retires",
-            "an id that a second phone registers is nobody's any more",
+            "events for a user ID are lost after a second phone registers it",
             breaks: "A-03",
             "A-04"
         ) {
@@ -408,14 +460,14 @@ extension Defect {
         },
         Defect(
             "password-reset-retires",
-            "events for whoever has a new password go nowhere",
+            "the events of a user after a password reset are lost",
             breaks: "A-12"
         ) {
             $0.retire { _, registration in registration.source == "forgot-password" }
         },
         Defect(
             "deletion-takes-what-moved",
-            "a deletion deletes what has moved to somebody else since",
+            "the deletion of an account deletes other users' transferred purchases",
             breaks: "A-11"
         ) {
             let correct = $0.accounts.erase
@@ -430,7 +482,7 @@ extension Defect {
         },
         Defect(
             "deletion-closes-the-store",
-            "what comes after a deletion is acknowledged and not stored",
+            "after an account's deletion, events are acknowledged but not stored",
             breaks: "S-04"
         ) {
             let correct = $0.accounts.erase
@@ -443,7 +495,7 @@ extension Defect {
         },
         Defect(
             "second-device-relabels",
-            "another phone says what the first one runs on",
+            "a second phone overwrites the stored platform of the first phone",
             breaks: "S-24"
         ) {
             $0.changeUpdate { $0.platform = $1.platform ?? $0.platform }

@@ -3,22 +3,31 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
-/// Who may deliver: defects of the Authorization value and the signature.
+/// Built-in defects of the reference backend in checking the Authorization value and the signature
+/// of RevenueCat webhooks.
 extension Defect {
     static let authenticity: [Defect] = [
-        Defect("no-authorization-check", "anybody may deliver", breaks: "S-01") {
+        Defect(
+            "no-authorization-check",
+            "the Authorization header is not checked",
+            breaks: "S-01"
+        ) {
             $0.authenticity.isAuthorized = { _, _ in true }
         },
         Defect(
             "authorization-missing-allowed",
-            "a request without Authorization passes",
+            "a request without an Authorization header is accepted",
             breaks: "S-01"
         ) {
             let correct = $0.authenticity.isAuthorized
             $0.authenticity.isAuthorized = { value, secret in value == nil || correct(value, secret)
             }
         },
-        Defect("authorization-prefix", "any beginning of the secret passes", breaks: "S-01") {
+        Defect(
+            "authorization-prefix",
+            "an Authorization header with a prefix of the secret is accepted",
+            breaks: "S-01"
+        ) {
             let correct = $0.authenticity.isAuthorized
             $0.authenticity.isAuthorized = { value, secret in
                 let isHalf =
@@ -26,7 +35,11 @@ extension Defect {
                 return isHalf || correct(value, secret)
             }
         },
-        Defect("authorization-extra", "anything may follow the secret", breaks: "S-01") {
+        Defect(
+            "authorization-extra",
+            "an Authorization header with extra characters is accepted",
+            breaks: "S-01"
+        ) {
             let correct = $0.authenticity.isAuthorized
             $0.authenticity.isAuthorized = { value, secret in
                 value?.hasPrefix(secret) == true || correct(value, secret)
@@ -34,7 +47,7 @@ extension Defect {
         },
         Defect(
             "authorization-any-case",
-            "the secret is compared without regard to case",
+            "the Authorization header is compared without regard to case",
             breaks: "S-01"
         ) {
             let correct = $0.authenticity.isAuthorized
@@ -42,16 +55,24 @@ extension Defect {
                 correct(value?.lowercased(), secret.lowercased())
             }
         },
-        Defect("authorization-scheme-only", "the word Bearer alone passes", breaks: "S-01") {
+        Defect(
+            "authorization-scheme-only",
+            "an Authorization header with only the word Bearer is accepted",
+            breaks: "S-01"
+        ) {
             let correct = $0.authenticity.isAuthorized
             $0.authenticity.isAuthorized = { value, secret in
                 value == "Bearer" || correct(value, secret)
             }
         },
-        Defect("signature-ignored", "the signature is not checked", breaks: "S-01") {
+        Defect("signature-ignored", "the signature of an event is not checked", breaks: "S-01") {
             $0.authenticity.isSigned = { _, _, _, _ in true }
         },
-        Defect("signature-missing-allowed", "a request without signature passes", breaks: "S-01") {
+        Defect(
+            "signature-missing-allowed",
+            "a request without a signature is accepted",
+            breaks: "S-01"
+        ) {
             let correct = $0.authenticity.isSigned
             $0.authenticity.isSigned = { header, body, key, ageMax in
                 header == nil || correct(header, body, key, ageMax)
@@ -59,7 +80,7 @@ extension Defect {
         },
         Defect(
             "signature-over-new-json",
-            "the signature is checked over letters that a JSON library has escaped anew",
+            "the signature is checked over re-encoded JSON instead of the body",
             breaks: "S-01",
             "S-08"
         ) {
@@ -68,12 +89,16 @@ extension Defect {
                 correct(header, RawEvent.escapedAnew(body), key, ageMax)
             }
         },
-        Defect("signature-age-ignored", "an old signature passes for ever", breaks: "S-01") {
+        Defect(
+            "signature-age-ignored",
+            "the age of an event's signature is not checked",
+            breaks: "S-01"
+        ) {
             $0.authenticity.ageMax = .max
         },
         Defect(
             "signature-once",
-            "a second signature for the same event is refused",
+            "a retry of an event with a fresh signature is refused",
             breaks: "S-01"
         ) {
             let correct = $0.authenticity.isSigned
@@ -89,7 +114,7 @@ extension Defect {
         },
         Defect(
             "refused-counts-as-seen",
-            "an event that was refused is remembered as seen",
+            "a refused event is stored as processed",
             breaks: "S-01"
         ) {
             let seen = NIOLockedValueBox<Set<String>>([])

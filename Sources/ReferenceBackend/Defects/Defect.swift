@@ -1,15 +1,16 @@
-/// A deviation that breaks exactly one promise of the reference backend.
+/// A built-in defect of the reference backend that breaks at least one contract clause.
 ///
-/// It exchanges one of the backend's decisions for a wrong one; `assay mutants` runs the suite
-/// against every one of them and expects it to be caught.
+/// A defect replaces one of the backend's decisions (see `Policies`) with a wrong decision. `assay
+/// mutants` runs the suite against each defect and expects it to detect the defect.
 package struct Defect: Sendable {
-    /// The name by which it is selected, `no-dedupe`.
+    /// The name by which a user selects the defect, such as `no-dedupe`.
     package let rawValue: String
-    /// What goes wrong, in one line.
+    /// A one-line description of the defect for reports.
     package let summary: String
-    /// The clauses it breaks, first the one it was made for.
+    /// The IDs of the clauses that the defect breaks, with the intended clause first.
     package let clauses: [String]
-    /// The style of the backend in which the deviation exists.
+    /// The style of the reference backend to which the defect applies: `body` (state from events)
+    /// or `sync` (state from RevenueCat's REST API).
     package let style: ReferenceBackend.Style
     let deviate: @Sendable (inout Policies) -> Void
 
@@ -29,7 +30,9 @@ package struct Defect: Sendable {
 }
 
 extension Defect: Hashable, CaseIterable {
-    /// In the order in which several at once deviate: the later one sees what the earlier one did.
+    /// All built-in defects, in the order in which they are applied.
+    ///
+    /// A later defect sees the effect of an earlier defect.
     package static let allCases =
         authenticity + delivery + tolerance + identity + entitlement + reconciling + notification
         + accounts + tokens + purchasely
@@ -45,8 +48,11 @@ extension Defect: Hashable, CaseIterable {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 
-    /// The defects of the published identity guide's webhook, registration and login code that this
-    /// backend can show (X-01 to X-36 of the defect list; which is which: `Conformance.docc`).
+    /// The defects in the code of the published identity guide that this backend can show, in its
+    /// webhook, registration and login.
+    ///
+    /// In the defect list they have the numbers; `Conformance.docc` maps the numbers
+    /// to these names.
     package static let guide = Set(
         [
             "no-authorization-check", "dedupe-check-then-write", "last-write-wins",
@@ -68,7 +74,8 @@ extension Policies {
 }
 
 extension ReferenceBackend {
-    /// The same backend with some of its decisions gone wrong; with none of them, the correct one.
+    /// Creates a reference backend with the given defects, or the correct backend when there are
+    /// none.
     package init(_ configuration: Configuration, showing defects: Set<Defect>) {
         self.init(configuration, policies: Policies(showing: defects))
     }

@@ -5,10 +5,17 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
-/// Exactly once, all or nothing, and one answer: defects of how a delivery is taken.
+/// Built-in defects of the reference backend in processing a webhook delivery: exactly once,
+/// completely or not at all, and with one response.
 extension Defect {
     static let delivery: [Defect] = [
-        Defect("no-dedupe", "event ids are not remembered", breaks: "S-03", "S-07", "A-01") {
+        Defect(
+            "no-dedupe",
+            "event IDs are not stored, so duplicates are processed again",
+            breaks: "S-03",
+            "S-07",
+            "A-01"
+        ) {
             $0.delivery.perform = { steps in
                 let subscribers = try await steps.read()
                 try await steps.store.pool.write { db in try steps.apply(db, subscribers) }
@@ -18,7 +25,7 @@ extension Defect {
         },
         Defect(
             "dedupe-check-then-write",
-            "the check for duplicates runs before the transaction",
+            "the check for duplicates runs before the event's transaction",
             breaks: "S-03"
         ) {
             $0.delivery.perform = { steps in
@@ -32,7 +39,7 @@ extension Defect {
         },
         Defect(
             "update-lost",
-            "what a person has is read before, and written after, another event changed it",
+            "an event overwrites the changes by a concurrent event",
             breaks: "S-09",
             "S-12"
         ) {
@@ -53,7 +60,7 @@ extension Defect {
         },
         Defect(
             "gives-up-beside-another",
-            "what tells of somebody whom another event is just making is given up",
+            "an event is dropped while another event creates its user",
             breaks: "S-21"
         ) {
             let others = Rendezvous()
@@ -67,7 +74,12 @@ extension Defect {
                 return .applied
             }
         },
-        Defect("dedupe-in-memory", "event ids are forgotten on restart", breaks: "S-03", "S-04") {
+        Defect(
+            "dedupe-in-memory",
+            "processed event IDs are forgotten on a restart",
+            breaks: "S-03",
+            "S-04"
+        ) {
             let seen = NIOLockedValueBox<Set<String>>([])
             $0.delivery.perform = { steps in
                 guard seen.withLockedValue({ $0.insert(steps.key).inserted }) else {
@@ -79,7 +91,8 @@ extension Defect {
             }
             $0.outbox.key = Defect.ownKey
         },
-        Defect("dedupe-for-a-day", "event ids are forgotten after a day", breaks: "S-03") {
+        Defect("dedupe-for-a-day", "processed event IDs are forgotten after a day", breaks: "S-03")
+        {
             $0.delivery.perform = { steps in
                 let subscribers = try await steps.read()
                 return try await steps.store.pool.write { db in
@@ -96,7 +109,7 @@ extension Defect {
         },
         Defect(
             "dedupe-by-content",
-            "the whole body, not the event id, tells duplicates",
+            "duplicates are recognized by the body instead of the event ID",
             breaks: "S-03"
         ) {
             $0.delivery.key = { _, body in
@@ -106,7 +119,7 @@ extension Defect {
         },
         Defect(
             "dedupe-by-type-and-transaction",
-            "type and transaction id tell duplicates",
+            "duplicates are recognized by event type and transaction ID",
             breaks: "S-03"
         ) {
             let correct = $0.delivery.key
@@ -115,7 +128,11 @@ extension Defect {
                     ?? correct(event, body)
             }
         },
-        Defect("dedupe-by-transaction", "the transaction id tells duplicates", breaks: "S-03") {
+        Defect(
+            "dedupe-by-transaction",
+            "duplicates are recognized by the transaction ID",
+            breaks: "S-03"
+        ) {
             let correct = $0.delivery.key
             $0.delivery.key = { event, body in
                 RawEvent(body).text("transaction_id") ?? correct(event, body)
@@ -123,7 +140,7 @@ extension Defect {
         },
         Defect(
             "broken-body-marked",
-            "an event is marked as seen although its request broke off",
+            "an event is stored as processed although its request was truncated",
             breaks: "S-07",
             "S-04",
             "A-01"
@@ -134,14 +151,18 @@ extension Defect {
                 return await correct(arrived, store)
             }
         },
-        Defect("duplicate-rejected", "a duplicate is answered 409", breaks: "S-03") {
+        Defect("duplicate-rejected", "a duplicate of an event gets status 409", breaks: "S-03") {
             let correct = $0.route.answer
             $0.route.answer = { outcome, event, outbox in
                 guard outcome == .duplicate else { return await correct(outcome, event, outbox) }
                 return JSON.response(.conflict, ["error": "duplicate"])
             }
         },
-        Defect("duplicate-drops-connection", "a duplicate gets no answer at all", breaks: "S-33") {
+        Defect(
+            "duplicate-drops-connection",
+            "a duplicate of an event gets no response",
+            breaks: "S-33"
+        ) {
             let correct = $0.route.answer
             $0.route.answer = { outcome, event, outbox in
                 guard outcome == .duplicate else { return await correct(outcome, event, outbox) }
@@ -153,14 +174,14 @@ extension Defect {
         },
         Defect(
             "late-event-dropped",
-            "an older event is dropped whole, with what no newer one says",
+            "an event that is older than the known state is dropped completely",
             breaks: "S-09"
         ) {
             $0.delivery.settleLate = { _, _, _ in }
         },
         Defect(
-            "late-event-beside-the-sandbox",
-            "an older event is weighed against the sandbox's past as well",
+            "late-event-and-the-sandbox",
+            "a late production event is ordered together with sandbox events",
             breaks: "S-19"
         ) {
             let correct = $0.delivery.settleLate
@@ -182,7 +203,7 @@ extension Defect {
         },
         Defect(
             "marked-before-work",
-            "an event is marked as seen before its work is done",
+            "an event is stored as processed before its changes are made",
             breaks: "S-07",
             style: .sync
         ) {
@@ -190,16 +211,20 @@ extension Defect {
         },
         Defect(
             "two-transactions",
-            "mark and state are committed one after the other",
+            "the processed event ID and the new state are stored in two transactions",
             breaks: "S-04"
         ) {
-            // Nothing that could be waited for happens between the two; the pause makes room for a crash.
+            // The pause between the two transactions leaves time for a test to kill the backend.
             $0.delivery.perform = { steps in
                 try await steps.markThenApply(pause: .milliseconds(400))
             }
         },
-        Defect("answer-before-store", "200 is answered before anything is stored", breaks: "S-04") {
-            // Nor here: the next thing to happen is the crash, or nothing.
+        Defect(
+            "answer-before-store",
+            "the response 200 is sent before the event is stored",
+            breaks: "S-04"
+        ) {
+            // The delay leaves time for a test to kill the backend before the event is stored.
             $0.route.inOrder = { store, answer in
                 Task {
                     try await Task.sleep(for: .milliseconds(300))
@@ -210,11 +235,12 @@ extension Defect {
         },
         Defect(
             "stored-from-memory",
-            "what cannot be stored is answered 200 and kept in memory until it can",
+            "an event that cannot be stored gets status 200 and waits in memory",
             breaks: "S-07",
             "S-04"
         ) {
-            // Taken up when the next event comes, and not after a while: whoever dies before loses it.
+            // The waiting event is stored together with the next event, and lost in a crash before
+            // that.
             let waiting = NIOLockedValueBox<[UnstoredEvent]>([])
             $0.route.inOrder = { store, answer in
                 let earlier = waiting.withLockedValue { all in
@@ -230,7 +256,7 @@ extension Defect {
         },
         Defect(
             "store-error-acknowledged",
-            "an event that could not be stored is answered 200",
+            "an event that could not be stored gets status 200",
             breaks: "S-07",
             "S-04",
             "S-21"
@@ -239,19 +265,24 @@ extension Defect {
         },
         Defect(
             "mark-outlives-failure",
-            "the mark is committed although the state is not",
+            "an event is stored as processed although its changes failed",
             breaks: "S-04",
             "S-07",
             "S-21"
         ) {
             $0.delivery.perform = { steps in try await steps.markThenApply(pause: .zero) }
         },
-        Defect("failure-acknowledged", "an error is answered 200", breaks: "S-07", style: .sync) {
+        Defect(
+            "failure-acknowledged",
+            "an event whose processing failed gets status 200",
+            breaks: "S-07",
+            style: .sync
+        ) {
             $0.route.failed = { _ in JSON.response(.ok, [:]) }
         },
         Defect(
             "read-failure-swallowed",
-            "a customer that cannot be read is skipped",
+            "an event whose customer cannot be read from RevenueCat is skipped",
             breaks: "S-07",
             style: .sync
         ) {
@@ -259,7 +290,7 @@ extension Defect {
         },
         Defect(
             "ignored-answers-204",
-            "an event that changes nothing is answered 204",
+            "an event that changes nothing gets status 204",
             breaks: "S-07"
         ) {
             let correct = $0.route.answer
@@ -268,7 +299,12 @@ extension Defect {
                 return event.concernsPurchase ? answer : Response(status: .noContent)
             }
         },
-        Defect("push-before-answer", "the webhook waits for the push", breaks: "S-06", "S-04") {
+        Defect(
+            "push-before-answer",
+            "the response to an event waits for the push",
+            breaks: "S-06",
+            "S-04"
+        ) {
             let correct = $0.route.answer
             $0.route.answer = { outcome, event, outbox in
                 guard let message = Defect.message(outcome, event, outbox) else {
@@ -280,7 +316,7 @@ extension Defect {
         },
         Defect(
             "push-failure-fails-webhook",
-            "a failed push fails the webhook after the event was stored",
+            "a failed push causes an error response after the event was stored",
             breaks: "S-06",
             "S-04"
         ) {
@@ -296,7 +332,7 @@ extension Defect {
                 return JSON.response(.internalServerError, ["error": "push_failed"])
             }
         },
-        Defect("secret-shown", "an answer holds the provider's key", breaks: "O-02") {
+        Defect("secret-shown", "a response contains the backend's OneSignal key", breaks: "O-02") {
             let correct = $0.route.answer
             $0.route.answer = { outcome, event, outbox in
                 _ = await correct(outcome, event, outbox)
@@ -305,7 +341,7 @@ extension Defect {
         },
         Defect(
             "outbox-full-waits",
-            "an event waits until there is room for its message",
+            "an event waits while the queue of pushes is full",
             breaks: "S-06"
         ) {
             let correct = $0.delivery.perform
@@ -324,7 +360,7 @@ extension Defect {
     ]
 }
 
-/// An event that waits in memory until it can be stored.
+/// An event that waits in memory until the database works again.
 private struct UnstoredEvent: Sendable {
     let store: @Sendable () async throws -> Void
 }

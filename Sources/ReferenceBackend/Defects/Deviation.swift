@@ -4,7 +4,9 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
-/// A refusal of what should have passed, answered with a status of its own.
+/// The error with which a defect refuses a valid request.
+///
+/// It contains the status of the response.
 struct Strictness: Error {
     let status: HTTPResponse.Status
 
@@ -13,9 +15,9 @@ struct Strictness: Error {
     var response: Response { JSON.response(status, ["error": "refused"]) }
 }
 
-/// What several defects do alike.
+/// Changes of the backend's decisions that several defects share.
 extension Policies {
-    /// Does something to each event between its body and its processing.
+    /// Adds a change to each RevenueCat event between parsing and processing.
     mutating func onReading(
         _ change: @escaping @Sendable (inout WebhookEvent, Data) throws -> Void
     ) {
@@ -28,7 +30,7 @@ extension Policies {
         route.unreadable = { ($0 as? Strictness)?.response ?? unreadable($0) }
     }
 
-    /// Answers what should have passed with a refusal.
+    /// Refuses those valid RevenueCat events to which a condition applies.
     mutating func refuse(
         _ status: HTTPResponse.Status,
         _ applies: @escaping @Sendable (WebhookEvent, Data) -> Bool
@@ -36,12 +38,12 @@ extension Policies {
         onReading { event, body in if applies(event, body) { throw Strictness(status) } }
     }
 
-    /// Acknowledges events and forgets them.
+    /// Acknowledges those RevenueCat events to which a condition applies, without processing them.
     mutating func drop(_ applies: @escaping @Sendable (WebhookEvent) -> Bool) {
         onReading { event, _ in if applies(event) { event.type = "IGNORED" } }
     }
 
-    /// Does something about events that should be acknowledged and forgotten.
+    /// Adds an effect to the events that should only be acknowledged.
     mutating func meddle(
         _ work: @escaping @Sendable (Store, Database, WebhookEvent) throws -> Void
     ) {
@@ -52,7 +54,7 @@ extension Policies {
         }
     }
 
-    /// Does something more in the transaction of each event.
+    /// Adds database changes to the transaction of each RevenueCat event.
     mutating func afterApplying(_ work: @escaping @Sendable (Database, WebhookEvent) throws -> Void)
     {
         let correct = delivery.perform
@@ -67,13 +69,13 @@ extension Policies {
         }
     }
 
-    /// Leaves a subscription as it was when an event of that type should begin a period.
+    /// Ignores events of one type that should start a paid period.
     mutating func ignoreBeginning(_ type: String) {
         let correct = entitlement.begin
         entitlement.begin = { if $1.type != type { correct(&$0, $1) } }
     }
 
-    /// Lets a reconciliation see something else than there is.
+    /// Changes the purchases that a reconciliation receives from RevenueCat.
     mutating func repairs(_ change: @escaping @Sendable (inout [Subscriber.Item]) -> Void) {
         let correct = reconciliation.repair
         reconciliation.repair = { store, db, subscriber, id in
@@ -83,7 +85,7 @@ extension Policies {
         }
     }
 
-    /// Sends another body to OneSignal.
+    /// Changes the body of the requests to OneSignal.
     mutating func changeBody(_ change: @escaping @Sendable (inout [String: Any]) -> Void) {
         let correct = outbox.body
         outbox.body = { message, service in
@@ -93,7 +95,7 @@ extension Policies {
         }
     }
 
-    /// Does something before a registration is stored.
+    /// Adds database changes before a registration is stored.
     mutating func beforeUpsert(
         _ work: @escaping @Sendable (Store, Database, Registration, String) throws -> Void
     ) {
@@ -104,7 +106,7 @@ extension Policies {
         }
     }
 
-    /// Events for an id go nowhere once such a registration of it came, of somebody known or not.
+    /// Drops all events of a user ID after a registration of this ID that satisfies a condition.
     mutating func retire(_ applies: @escaping @Sendable (User?, Registration) -> Bool) {
         let retired = NIOLockedValueBox<Set<String>>([])
         beforeUpsert { store, db, registration, id in
@@ -114,7 +116,7 @@ extension Policies {
         drop { event in retired.withLockedValue { $0.contains(event.appUserID ?? "") } }
     }
 
-    /// Lets a registration change more of a user than it may.
+    /// Adds changes to the update of a user by a registration.
     mutating func changeUpdate(_ change: @escaping @Sendable (inout User, Registration) -> Void) {
         let correct = registration.update
         registration.update = { user, registration in
@@ -123,7 +125,7 @@ extension Policies {
         }
     }
 
-    /// Takes tokens for signed that nobody verified.
+    /// Accepts the tokens that satisfy a condition, without verifying their signature.
     mutating func believe(_ applies: @escaping @Sendable (TokenVerifier.Token) -> Bool) {
         let correct = tokens.isSigned
         tokens.isSigned = { verifier, token in
@@ -132,7 +134,7 @@ extension Policies {
         }
     }
 
-    /// Answers an event of Purchasely's that should have passed with a refusal.
+    /// Refuses those valid Purchasely events to which a condition applies.
     mutating func refusePurchasely(
         _ status: HTTPResponse.Status,
         _ applies: @escaping @Sendable (PurchaselyEvent, [String: Any]) -> Bool
@@ -147,7 +149,9 @@ extension Policies {
         purchasely.unreadable = { ($0 as? Strictness)?.response ?? unreadable($0) }
     }
 
-    /// Does something before a grant is written, or to the grant.
+    /// Adds database changes before a Purchasely grant is written.
+    ///
+    /// The change may also modify the grant.
     mutating func beforeWriting(
         _ work: @escaping @Sendable (Database, inout PurchaselyWebhook.GrantChange) throws -> Void
     ) {
@@ -160,9 +164,11 @@ extension Policies {
     }
 }
 
-/// What several defects do to rows that are not theirs.
+/// Changes of database rows that several defects share.
 extension Defect {
-    /// A key for each message, where one for each event would hide the second message.
+    /// Returns a new idempotency key for each push.
+    ///
+    /// With one key for each event, OneSignal would hide a second push.
     static let ownKey: @Sendable (String) -> String = { _ in UUID().uuidString.lowercased() }
 
     static func userID(_ db: Database, _ event: WebhookEvent) throws -> Int64? {
@@ -173,7 +179,9 @@ extension Defect {
         )
     }
 
-    /// Changes every subscription of an event's user; `change` is what follows SET.
+    /// Changes all subscriptions of the event's user, except for one product.
+    ///
+    /// `change` is the part of the SQL statement after SET.
     static func updateAll(
         _ change: String,
         _ db: Database,
@@ -186,7 +194,7 @@ extension Defect {
         )
     }
 
-    /// Writes into what an event that concerns no purchase has nothing to do with.
+    /// Changes all subscriptions of the user of an event that concerns no purchase.
     static func update(
         _ change: String,
         _ store: Store,
@@ -197,7 +205,7 @@ extension Defect {
         try updateAll(change, db, event)
     }
 
-    /// Takes the event for a purchase of what it names.
+    /// Processes an event of any type as a purchase of its product.
     static func grant(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
         guard let userID = try Identity.resolve(store, db, event)?.id,
             let productID = event.productID
@@ -211,12 +219,13 @@ extension Defect {
         ).save(db, onConflict: .replace)
     }
 
-    /// Takes the event id from a body that is not complete, and remembers it.
+    /// Stores the ID of an event as processed although the request body was truncated.
     static func markStump(_ body: Data, _ store: Store) async {
         let text = String(decoding: body, as: UTF8.self)
         guard let start = text.range(of: "\"id\":\"") else { return }
         let id = String(text[start.upperBound...].prefix { $0 != "\"" })
-        // The end of the connection cancels the task of its request, and the mark with it.
+        // The work runs in a separate task, because the end of the connection cancels the task of
+        // the request.
         await Task {
             try? await store.pool.write { db in
                 try db.execute(
@@ -228,7 +237,8 @@ extension Defect {
         }.value
     }
 
-    /// The message of an event that was applied, for those who cannot wait.
+    /// Returns the push message for an applied event, for defects that send the message
+    /// immediately.
     static func message(
         _ outcome: WebhookProcessor.Outcome,
         _ event: WebhookEvent,
@@ -248,7 +258,9 @@ extension Defect {
 }
 
 extension WebhookProcessor.Steps {
-    /// Looks before it writes, which two at once can do.
+    /// Returns whether the event ID is stored as processed.
+    ///
+    /// Two concurrent requests may both get false.
     func isMarked() async throws -> Bool {
         try await store.pool.read { db in
             try Bool.fetchOne(
@@ -259,7 +271,7 @@ extension WebhookProcessor.Steps {
         }
     }
 
-    /// What the person whom the event names has now.
+    /// Returns the stored subscriptions of the event's user.
     func subscriptions() async throws -> [Subscription] {
         guard let id = event.appUserID else { return [] }
         return try await store.pool.read { db in
@@ -272,12 +284,14 @@ extension WebhookProcessor.Steps {
         }
     }
 
-    /// Whether nobody is known by that id yet.
+    /// Returns whether no user with the ID exists yet.
     func isStranger(_ id: String) async throws -> Bool {
         try await store.pool.read { db in try store.user(db, known: id) == nil }
     }
 
-    /// The mark is durable before the work is; a crash or a failure between them loses the event.
+    /// Stores the event ID as processed before the event is applied.
+    ///
+    /// A crash or failure between the two transactions loses the event.
     func markThenApply(pause: Duration) async throws -> WebhookProcessor.Outcome {
         guard try await store.pool.write({ db in try mark(db) }) else { return .duplicate }
         try await Task.sleep(for: pause)
@@ -288,7 +302,7 @@ extension WebhookProcessor.Steps {
 }
 
 extension Accounts {
-    /// The user behind an id, when nobody owns it.
+    /// Returns the user with the ID; nil if the user does not exist or has an account.
     func free(_ id: String) async throws -> User? {
         try await store.pool.read { db in
             guard let user = try store.user(db, known: id), let userID = user.id,

@@ -3,12 +3,13 @@ internal import GRDB
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
-/// What an event means: defects of the effect table.
+/// Built-in defects of the reference backend in the effects of events on access (effect table C.1
+/// of the identity rules).
 extension Defect {
     static let entitlement: [Defect] = [
         Defect(
             "status-from-type",
-            "access follows from the name of the last event",
+            "access depends on the type of the last event",
             breaks: "S-10"
         ) {
             let begin: Set = ["INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION"]
@@ -28,7 +29,7 @@ extension Defect {
         },
         Defect(
             "access-decided-once",
-            "access is decided when an event comes, and stays until the next one",
+            "access is computed when an event arrives, and kept until the next event",
             breaks: "S-10",
             "S-11",
             "S-12"
@@ -45,7 +46,7 @@ extension Defect {
         },
         Defect(
             "view-kept",
-            "a kept answer is forgotten when somebody buys or renews, and never else",
+            "a cached state is cleared only by purchases and renewals",
             breaks: "S-10",
             "S-17"
         ) {
@@ -56,12 +57,17 @@ extension Defect {
         },
         Defect(
             "view-kept-after-transfer",
-            "a kept answer is forgotten by its app_user_id, which a TRANSFER does not have",
+            "a cached state is not cleared by a TRANSFER",
             breaks: "S-17"
         ) {
             $0.keepsViews { [$0.appUserID].compactMap { $0 } }
         },
-        Defect("expiry-ignored", "access ends only when an event says so", breaks: "S-10", "S-12") {
+        Defect(
+            "expiry-ignored",
+            "access ends only when an event ends it, not at the expiry",
+            breaks: "S-10",
+            "S-12"
+        ) {
             $0.entitlement.givesAccess = { subscription, _ in !subscription.hasEnded }
         },
         Defect("cancellation-revokes", "CANCELLATION ends access at once", breaks: "S-11") {
@@ -73,7 +79,7 @@ extension Defect {
         },
         Defect(
             "refund-by-its-date",
-            "a refund is taken for one by the end that it names, which a lifetime's has not",
+            "a refund without an expiration date is ignored",
             breaks: "S-11"
         ) {
             let correct = $0.entitlement.cancel
@@ -84,7 +90,11 @@ extension Defect {
                 }
             }
         },
-        Defect("trial-cancellation-ends", "cancelling a trial ends it at once", breaks: "S-11") {
+        Defect(
+            "trial-cancellation-ends",
+            "the cancellation of a trial ends access at once",
+            breaks: "S-11"
+        ) {
             let (read, cancel) = ($0.route.read, $0.entitlement.cancel)
             let trials = NIOLockedValueBox<Set<String>>([])
             $0.route.read = { body in
@@ -101,7 +111,7 @@ extension Defect {
                 }
             }
         },
-        Defect("refund-keeps-access", "a refund changes nothing", breaks: "S-11") {
+        Defect("refund-keeps-access", "a refund does not end access", breaks: "S-11") {
             let correct = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
                 let before = subscription
@@ -118,7 +128,7 @@ extension Defect {
                 subscription.hasEnded = true
             }
         },
-        Defect("grace-ignored", "the grace period is not kept", breaks: "S-12") {
+        Defect("grace-ignored", "the grace period is not stored", breaks: "S-12") {
             $0.entitlement.failPayment = { subscription, _ in
                 subscription.billingIssue = true
                 subscription.graceEndsAt = nil
@@ -126,7 +136,7 @@ extension Defect {
         },
         Defect(
             "billing-flag-recomputed",
-            "the paired CANCELLATION clears the billing flag",
+            "the CANCELLATION with a billing issue clears the billing issue",
             breaks: "S-12"
         ) {
             let correct = $0.entitlement.cancel
@@ -137,7 +147,7 @@ extension Defect {
         },
         Defect(
             "renewal-keeps-flags",
-            "RENEWAL clears neither the cancel nor the billing flag",
+            "a RENEWAL clears neither the cancellation nor the billing issue",
             breaks: "S-13"
         ) {
             let correct = $0.entitlement.begin
@@ -149,12 +159,16 @@ extension Defect {
                 subscription.pendingProductID = before.pendingProductID
             }
         },
-        Defect("uncancellation-ignored", "UNCANCELLATION changes nothing", breaks: "S-13") {
+        Defect(
+            "uncancellation-ignored",
+            "an UNCANCELLATION does not turn the renewal back on",
+            breaks: "S-13"
+        ) {
             $0.entitlement.uncancel = { _, _ in }
         },
         Defect(
             "recovery-clears-all",
-            "a recovery clears the flags of every subscription",
+            "a recovered payment clears the flags of every subscription of the user",
             breaks: "S-13"
         ) {
             $0.afterApplying { db, event in
@@ -164,7 +178,7 @@ extension Defect {
         },
         Defect(
             "recovery-ends-every-grace",
-            "a renewal settles the failed payments of every subscription",
+            "a renewal clears the billing issues of every subscription of the user",
             breaks: "S-13"
         ) {
             $0.afterApplying { db, event in
@@ -174,14 +188,14 @@ extension Defect {
         },
         Defect(
             "moments-in-seconds",
-            "events are ordered by whole seconds, and within one by arrival",
+            "the times of events are truncated to seconds",
             breaks: "S-09"
         ) {
             $0.onReading { event, _ in event.timestamp = event.timestamp / 1000 * 1000 }
         },
         Defect(
             "pending-product-stays",
-            "the product that a change waited for is pending after its renewal as well",
+            "the new product of a product change stays pending after its renewal",
             breaks: "S-14"
         ) {
             let correct = $0.entitlement.begin
@@ -192,7 +206,7 @@ extension Defect {
         },
         Defect(
             "change-waits-for-its-product",
-            "a renewal of the old product leaves the change pending",
+            "a product change stays pending after a renewal of the old product",
             breaks: "S-14"
         ) {
             let correct = $0.entitlement.begin
@@ -206,18 +220,22 @@ extension Defect {
         },
         Defect(
             "family-share-unpaid",
-            "what came through the family counts as nothing, for nobody paid",
+            "the purchase event of a family member is ignored",
             breaks: "S-10"
         ) {
             let correct = $0.delivery.unlocks
             $0.delivery.unlocks = { !$0.isFamilyShared && correct($0) }
         },
-        Defect("one-time-means-once", "what is known is not bought again", breaks: "S-16") {
+        Defect(
+            "one-time-means-once",
+            "a one-time product cannot be bought again",
+            breaks: "S-16"
+        ) {
             $0.ignoreBeginning("NON_RENEWING_PURCHASE")
         },
         Defect(
             "product-change-at-once",
-            "PRODUCT_CHANGE changes the product at once",
+            "a PRODUCT_CHANGE changes the current product at once",
             breaks: "S-14"
         ) {
             let correct = $0.entitlement.changeProduct
@@ -228,7 +246,7 @@ extension Defect {
         },
         Defect(
             "pending-product-forgotten",
-            "the product of a deferred change is not kept",
+            "the new product of a deferred product change is not stored",
             breaks: "S-14"
         ) {
             $0.entitlement.changeProduct = { subscription, _ in subscription.pendingProductID = nil
@@ -236,7 +254,7 @@ extension Defect {
         },
         Defect(
             "new-product-ignored",
-            "the renewal of a product that is new is ignored",
+            "the renewal that completes a product change is ignored",
             breaks: "S-14"
         ) {
             let correct = $0.delivery.isStale
@@ -256,7 +274,7 @@ extension Defect {
         },
         Defect(
             "old-period-ends",
-            "the end of a period that was renewed since ends access when it is told late",
+            "the EXPIRATION of an earlier period ends access if it arrives late",
             breaks: "S-15"
         ) {
             $0.delivery.isStale = { event, known in event.timestamp < known?.asOf ?? .min }
@@ -275,7 +293,7 @@ extension Defect {
         },
         Defect(
             "expiration-by-date",
-            "EXPIRATION only copies the date it carries",
+            "an EXPIRATION only stores its expiry date and does not end access",
             breaks: "S-15",
             "S-12"
         ) {
@@ -285,12 +303,12 @@ extension Defect {
                 subscription.willRenew = false
             }
         },
-        Defect("expiration-ignored", "EXPIRATION changes nothing", breaks: "S-15", "S-10") {
+        Defect("expiration-ignored", "an EXPIRATION does not end access", breaks: "S-15", "S-10") {
             $0.entitlement.end = { _, _ in }
         },
         Defect(
             "consumable-overwrites",
-            "a one-time purchase ends the subscriptions",
+            "a one-time purchase ends the user's subscriptions",
             breaks: "S-16"
         ) {
             $0.afterApplying { db, event in
@@ -300,24 +318,28 @@ extension Defect {
                 try Defect.updateAll("expiresAt = 0", db, event, except: productID)
             }
         },
-        Defect("consumable-grants", "coins unlock the subscription", breaks: "S-16") {
+        Defect(
+            "consumable-grants",
+            "a purchase of coins gives access to the subscription",
+            breaks: "S-16"
+        ) {
             $0.delivery.unlocks = { _ in true }
         },
-        Defect("lifetime-expires", "an expiry of null counts as 1970", breaks: "S-16") {
+        Defect("lifetime-expires", "an expiry of null is read as the year 1970", breaks: "S-16") {
             let correct = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
                 correct(&subscription, event)
                 subscription.expiresAt = subscription.expiresAt ?? 0
             }
         },
-        Defect("promotion-for-ever", "a promotion never ends", breaks: "S-16") {
+        Defect("promotion-for-ever", "access from a promotional grant never ends", breaks: "S-16") {
             let correct = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
                 correct(&subscription, event)
                 if event.isPromotion { subscription.expiresAt = nil }
             }
         },
-        Defect("promotion-not-revoked", "a promotion cannot be taken back", breaks: "S-11") {
+        Defect("promotion-not-revoked", "a promotional grant cannot be revoked", breaks: "S-11") {
             let (cancel, end) = ($0.entitlement.cancel, $0.entitlement.end)
             $0.entitlement.cancel = { if !$1.isPromotion { cancel(&$0, $1) } }
             $0.entitlement.end = { if !$1.isPromotion { end(&$0, $1) } }
@@ -338,11 +360,11 @@ extension Defect {
         ) {
             $0.ignoreBeginning("TEMPORARY_ENTITLEMENT_GRANT")
         },
-        Defect("refund-is-final", "after a refund nothing grants again", breaks: "S-11") {
+        Defect("refund-is-final", "after a refund no event grants access again", breaks: "S-11") {
             let correct = $0.entitlement.begin
             $0.entitlement.begin = { if !$0.refunded { correct(&$0, $1) } }
         },
-        Defect("renewal-keeps-expiry", "RENEWAL keeps the old expiry", breaks: "S-10") {
+        Defect("renewal-keeps-expiry", "a RENEWAL does not change the expiry", breaks: "S-10") {
             let correct = $0.entitlement.begin
             $0.entitlement.begin = { subscription, event in
                 guard event.type == "RENEWAL" else { return correct(&subscription, event) }
@@ -351,7 +373,7 @@ extension Defect {
         },
         Defect(
             "renewal-keeps-grace",
-            "RENEWAL leaves the grace period of the failed payment",
+            "a RENEWAL does not end the grace period",
             breaks: "S-13"
         ) {
             let correct = $0.entitlement.begin
@@ -361,7 +383,7 @@ extension Defect {
                 if event.type == "RENEWAL" { subscription.graceEndsAt = grace }
             }
         },
-        Defect("refund-keeps-grace", "a refund leaves the grace period", breaks: "S-11") {
+        Defect("refund-keeps-grace", "a refund does not end the grace period", breaks: "S-11") {
             let correct = $0.entitlement.cancel
             $0.entitlement.cancel = { subscription, event in
                 let grace = subscription.graceEndsAt
@@ -371,7 +393,7 @@ extension Defect {
         },
         Defect(
             "resubscription-keeps-flags",
-            "INITIAL_PURCHASE leaves the marks of the life before it",
+            "a new INITIAL_PURCHASE does not clear the flags of the earlier one",
             breaks: "S-10"
         ) {
             let correct = $0.entitlement.begin
@@ -382,12 +404,16 @@ extension Defect {
                 (subscription.willRenew, subscription.billingIssue) = (renews, issue)
             }
         },
-        Defect("sandbox-counts", "SANDBOX counts as PRODUCTION", breaks: "S-19") {
+        Defect(
+            "sandbox-counts",
+            "sandbox events are processed like production events",
+            breaks: "S-19"
+        ) {
             $0.delivery.isApart = { _ in false }
         },
         Defect(
             "expiry-by-day",
-            "the expiry is kept as a date without a time",
+            "the expiry is stored as a date without a time of day",
             breaks: "S-32",
             "S-10"
         ) {
@@ -411,7 +437,7 @@ extension Defect {
         },
         Defect(
             "lifetime-cannot-be-refunded",
-            "what never ends cannot be cancelled",
+            "a purchase without an end cannot be refunded",
             breaks: "S-11"
         ) {
             let correct = $0.entitlement.cancel
@@ -436,7 +462,7 @@ extension Defect {
         },
         Defect(
             "extension-cut-at-grace",
-            "an extension ends where the grace period did",
+            "access from an extension ends with the earlier grace period",
             breaks: "S-12"
         ) {
             let correct = $0.entitlement.begin
@@ -449,7 +475,7 @@ extension Defect {
         },
         Defect(
             "extension-renews",
-            "an extension is taken for a renewal",
+            "an extension is processed like a renewal",
             breaks: "S-13",
             "S-14"
         ) {
@@ -464,7 +490,7 @@ extension Defect {
         },
         Defect(
             "reversal-leaves-the-end",
-            "REFUND_REVERSED takes the refund back, and not the EXPIRATION that followed it",
+            "a REFUND_REVERSED event does not undo the EXPIRATION after the refund",
             breaks: "S-10"
         ) {
             let correct = $0.entitlement.begin
@@ -476,7 +502,7 @@ extension Defect {
         },
         Defect(
             "replacement-known-by-its-date",
-            "the end of a product ends whatever was bought at the same moment",
+            "an EXPIRATION also ends other purchases with the same purchase date",
             breaks: "S-15"
         ) {
             $0.afterApplying { db, event in
@@ -493,7 +519,7 @@ extension Defect {
 }
 
 extension Policies {
-    /// Answers about subscriptions are kept until an event forgets some of them.
+    /// Caches responses about the subscriptions of a user until an event clears them.
     fileprivate mutating func keepsViews(
         until forgotten: @escaping @Sendable (WebhookEvent) -> [String]
     ) {

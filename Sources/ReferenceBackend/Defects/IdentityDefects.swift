@@ -3,12 +3,12 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
-/// Who is meant: defects of aliases, unknown users and transfers.
+/// Built-in defects of the reference backend in aliases, unknown users and transfers.
 extension Defect {
     static let identity: [Defect] = [
         Defect(
             "transfer-fails",
-            "TRANSFER needs an app_user_id and is answered 500",
+            "a TRANSFER, which has no app_user_id, gets status 500",
             breaks: "S-17"
         ) {
             $0.refuse(.internalServerError) { event, _ in
@@ -17,7 +17,7 @@ extension Defect {
         },
         Defect(
             "transfer-ignored",
-            "TRANSFER is acknowledged and nothing moves",
+            "a TRANSFER is acknowledged but moves nothing",
             breaks: "S-17",
             "A-07"
         ) {
@@ -27,7 +27,7 @@ extension Defect {
         },
         Defect(
             "transfer-keeps-source",
-            "TRANSFER copies instead of moving",
+            "a TRANSFER copies purchases instead of moving them",
             breaks: "S-17",
             "A-07"
         ) {
@@ -35,35 +35,35 @@ extension Defect {
         },
         Defect(
             "transfer-leaves-cancelled",
-            "TRANSFER leaves behind what will not renew",
+            "a TRANSFER does not move canceled subscriptions",
             breaks: "S-17"
         ) {
             $0.moves("willRenew")
         },
         Defect(
             "transfer-leaves-one-time",
-            "TRANSFER leaves behind what never ends",
+            "a TRANSFER does not move purchases without an end",
             breaks: "S-17"
         ) {
             $0.moves("expiresAt IS NOT NULL")
         },
         Defect(
             "transfer-forgotten",
-            "a purchase that arrives after its TRANSFER stays where it was bought",
+            "a purchase whose event arrives after its TRANSFER stays with the buyer",
             breaks: "S-17"
         ) {
             $0.identity.holder = { _, userID, _ in userID }
         },
         Defect(
             "transfer-from-stranger-forgotten",
-            "a TRANSFER from somebody who is not known yet is forgotten",
+            "a TRANSFER from an unknown user is forgotten",
             breaks: "S-17"
         ) {
             $0.identity.welcomeLoser = { _, _, _ in }
         },
         Defect(
             "transfer-dropped-beside-other",
-            "a TRANSFER drops what the winner has something newer beside, whatever that is",
+            "a TRANSFER drops a purchase if the new owner has any newer purchase",
             breaks: "S-17"
         ) {
             $0.identity.isOvertaken = { _, db, moved in
@@ -77,7 +77,7 @@ extension Defect {
         },
         Defect(
             "transfer-dropped-beside-ended",
-            "a TRANSFER drops what the winner once had as well",
+            "a TRANSFER drops a purchase of a product that the new owner once had",
             breaks: "S-17"
         ) {
             $0.identity.join = { _, _, _ in }
@@ -87,7 +87,7 @@ extension Defect {
         },
         Defect(
             "transfer-overwrites",
-            "what a TRANSFER brings replaces what the winner has, however old it is",
+            "a TRANSFER replaces the new owner's purchase with an older purchase",
             breaks: "S-17"
         ) {
             $0.identity.join = { _, _, _ in }
@@ -95,38 +95,46 @@ extension Defect {
         },
         Defect(
             "transfer-takes-all",
-            "a TRANSFER that comes late takes what was bought after it as well",
+            "a TRANSFER that arrives late also moves later purchases",
             breaks: "S-17"
         ) {
             $0.onReading { event, _ in if event.type == "TRANSFER" { event.timestamp = .max } }
         },
         Defect(
             "transfer-copies-newer",
-            "a TRANSFER that comes late gives its winner what was bought after it as well",
+            "a TRANSFER that arrives late also copies later purchases",
             breaks: "S-17"
         ) {
             $0.identity.holdings = { db, source, _ in
                 try Identity.holdings(db, of: source, until: .max)
             }
         },
-        Defect("transfer-first-only", "TRANSFER moves from the first id only", breaks: "S-17") {
+        Defect(
+            "transfer-first-only",
+            "a TRANSFER moves the purchases of the first old owner only",
+            breaks: "S-17"
+        ) {
             $0.onReading { event, _ in
                 event.transferredFrom = Array(event.transferredFrom.prefix(1))
             }
         },
-        Defect("aliases-ignored", "users are not looked up by aliases", breaks: "S-20") {
+        Defect(
+            "aliases-ignored",
+            "the user of an event is not looked up by the event's aliases",
+            breaks: "S-20"
+        ) {
             $0.onReading { event, _ in event.aliases = [] }
         },
         Defect(
             "original-id-ignored",
-            "users are not looked up by original_app_user_id",
+            "the user of an event is not looked up by original_app_user_id",
             breaks: "S-20"
         ) {
             $0.onReading { event, _ in event.originalAppUserID = nil }
         },
         Defect(
             "aliases-not-kept",
-            "an alias finds its person, and is not remembered",
+            "an alias in an event is used once but not stored",
             breaks: "S-20"
         ) {
             $0.afterApplying { db, event in
@@ -141,7 +149,7 @@ extension Defect {
         },
         Defect(
             "no-merge",
-            "two records of one person stay two",
+            "two database records of one user are not merged",
             breaks: "S-20",
             "A-02",
             "A-04",
@@ -151,14 +159,14 @@ extension Defect {
         },
         Defect(
             "unknown-user-skipped",
-            "an event for an unknown user is dropped with 200",
+            "an event for an unknown user gets status 200 and is dropped",
             breaks: "S-21"
         ) {
             $0.identity.welcome = { _, _, _ in nil }
         },
         Defect(
             "unknown-user-rejected",
-            "an event for an unknown user is answered 404",
+            "an event for an unknown user gets status 404",
             breaks: "S-21"
         ) {
             $0.identity.welcome = { _, _, _ in throw Strictness(.notFound) }
@@ -167,7 +175,7 @@ extension Defect {
         },
         Defect(
             "unknown-user-kept",
-            "that nobody has an id is remembered, and answered after somebody has it",
+            "a 404 response for an unknown user is cached after the user is created",
             breaks: "S-21"
         ) {
             let missing = NIOLockedValueBox<[String: Response]>([:])
@@ -187,18 +195,27 @@ extension Defect {
                 if event.appUserID?.hasPrefix("$RCAnon") == true { event.type = "IGNORED" }
             }
         },
-        Defect("blocked-ids-allowed", "blocked ids become users", breaks: "S-23", "S-21") {
+        Defect(
+            "blocked-ids-allowed",
+            "user IDs that must be blocked, such as 'null', are accepted",
+            breaks: "S-23",
+            "S-21"
+        ) {
             let correct = $0.identity.isValid
             $0.identity.isValid = { id in Identity.blocked.contains(id.lowercased()) || correct(id)
             }
         },
-        Defect("long-ids-allowed", "ids beyond 100 characters become users", breaks: "S-23") {
+        Defect(
+            "long-ids-allowed",
+            "user IDs with more than 100 characters are accepted",
+            breaks: "S-23"
+        ) {
             let correct = $0.identity.isValid
             $0.identity.isValid = { id in id.count > 100 || correct(id) }
         },
         Defect(
             "transfer-needs-environment",
-            "a TRANSFER that names no environment moves nothing",
+            "a TRANSFER without an environment moves nothing",
             breaks: "S-17"
         ) {
             $0.onReading { event, body in
@@ -209,7 +226,7 @@ extension Defect {
         },
         Defect(
             "transfer-takes-what-went",
-            "a second TRANSFER takes what the first one had given to somebody else",
+            "a second TRANSFER also takes the purchases that the first one moved",
             breaks: "S-17"
         ) {
             $0.afterApplying { db, event in
@@ -228,7 +245,7 @@ extension Defect {
         },
         Defect(
             "merge-forgets-transfers",
-            "a record that becomes another's loses what a TRANSFER had brought it",
+            "a merge of two user records loses transferred purchases",
             breaks: "S-20"
         ) {
             let correct = $0.identity.unite
@@ -245,7 +262,8 @@ extension Defect {
 }
 
 extension Policies {
-    /// Transfers take along what fulfils a condition of `subscriptions` and leave the rest behind.
+    /// Changes transfers so that they move only the rows of the table `subscriptions` that satisfy
+    /// an SQL condition.
     fileprivate mutating func moves(_ condition: String) {
         identity.leave = { db, source, moment in
             try db.execute(

@@ -4,42 +4,55 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
-/// What people are told and how it is sent: defects of messages and of the outbox.
+/// Built-in defects of the reference backend in push messages and the outbox, the queue of pushes.
 extension Defect {
     static let notification: [Defect] = [
-        Defect("sandbox-pushes", "people are told about sandbox events", breaks: "S-31") {
+        Defect("sandbox-pushes", "users are notified of sandbox events", breaks: "S-31") {
             $0.notification.isNews = { _, isStale in !isStale }
         },
         Defect(
             "stale-event-announced",
-            "people are told about events that came too late",
+            "users are notified of events that are older than the known state",
             breaks: "S-31"
         ) {
             let correct = $0.notification.isNews
             $0.notification.isNews = { event, _ in correct(event, false) }
         },
-        Defect("billing-announced-twice", "one failed payment is told twice", breaks: "S-31") {
+        Defect(
+            "billing-announced-twice",
+            "a failed payment causes two notifications",
+            breaks: "S-31"
+        ) {
             let correct = $0.notification.text
             $0.notification.text = { event in
                 event.cancelReason == "BILLING_ERROR" ? Notification.cancelled : correct(event)
             }
         },
-        Defect("refund-text-same", "a refund is told as a cancellation", breaks: "S-31") {
+        Defect(
+            "refund-text-same",
+            "the push about a refund has the text of a cancellation",
+            breaks: "S-31"
+        ) {
             let correct = $0.notification.text
             $0.notification.text = { event in
                 event.cancelReason == "CUSTOMER_SUPPORT" ? Notification.cancelled : correct(event)
             }
         },
-        Defect("one-text-for-all", "every event is told in the words of one", breaks: "S-31") {
+        Defect("one-text-for-all", "the pushes about all events have the same text", breaks: "S-31")
+        {
             let correct = $0.notification.text
             $0.notification.text = { event in correct(event).map { _ in Notification.cancelled } }
         },
-        Defect("push-to-alias", "a push names the id of before the login", breaks: "O-01") {
+        Defect(
+            "push-to-alias",
+            "a push is addressed to the user's ID from before the login",
+            breaks: "O-01"
+        ) {
             $0.notification.recipient = { user, event in event.originalAppUserID ?? user.appUserID }
         },
         Defect(
             "push-result-ignored",
-            "a push is sent once, whatever comes back",
+            "a failed push is not retried",
             breaks: "S-30",
             "A-01"
         ) {
@@ -54,7 +67,7 @@ extension Defect {
         },
         Defect(
             "retry-after-in-milliseconds",
-            "the seconds of a Retry-After are taken for milliseconds",
+            "the seconds in a Retry-After header are read as milliseconds",
             breaks: "O-04"
         ) {
             let correct = $0.outbox.next
@@ -62,11 +75,15 @@ extension Defect {
                 guard case .failed(let retryAfter?) = result else {
                     return correct(result, attemptCount)
                 }
-                // Its own pause is longer than that.
+                // The defective outbox waits for at least 1.1 seconds.
                 return correct(.failed(retryAfter: max(retryAfter / 1000, 1100)), attemptCount)
             }
         },
-        Defect("push-empty-id-accepted", "a 200 with an empty id counts as sent", breaks: "S-30") {
+        Defect(
+            "push-empty-id-accepted",
+            "a 200 response of OneSignal with an empty ID counts as sent",
+            breaks: "S-30"
+        ) {
             let correct = $0.outbox.result
             $0.outbox.result = { message, answer in
                 (200..<300).contains(answer.status) ? .accepted : correct(message, answer)
@@ -74,7 +91,7 @@ extension Defect {
         },
         Defect(
             "push-errors-taken-for-failure",
-            "a 200 with errors is sent again under a new key",
+            "a push whose 200 response has errors is sent again with a new key",
             breaks: "S-30"
         ) {
             let (body, result) = ($0.outbox.body, $0.outbox.result)
@@ -93,7 +110,7 @@ extension Defect {
                 return body(message, service)
             }
         },
-        Defect("push-without-key", "pushes carry no idempotency key", breaks: "S-05") {
+        Defect("push-without-key", "pushes have no idempotency key", breaks: "S-05") {
             $0.changeBody { $0["idempotency_key"] = nil }
         },
         Defect(
@@ -104,23 +121,35 @@ extension Defect {
         ) {
             $0.changeBody { $0["idempotency_key"] = UUID().uuidString }
         },
-        Defect("push-to-everyone", "a push goes to a segment as well", breaks: "O-01") {
+        Defect(
+            "push-to-everyone",
+            "a push is also addressed to all users of a segment",
+            breaks: "O-01"
+        ) {
             $0.changeBody { $0["included_segments"] = ["All"] }
         },
-        Defect("push-without-channel", "a push names no target channel", breaks: "O-01") {
+        Defect("push-without-channel", "a push has no target channel", breaks: "O-01") {
             $0.changeBody { $0["target_channel"] = nil }
         },
-        Defect("push-unauthorised", "pushes carry another app's key", breaks: "O-02") {
+        Defect("push-unauthorised", "pushes are sent with the key of another app", breaks: "O-02") {
             $0.outbox.authorization = { _ in "Key of-another-app" }
         },
-        Defect("push-ignores-retry-after", "Retry-After is not read", breaks: "O-04") {
+        Defect(
+            "push-ignores-retry-after",
+            "the Retry-After header of OneSignal is ignored",
+            breaks: "O-04"
+        ) {
             let correct = $0.outbox.next
             $0.outbox.next = { result, attemptCount in
                 guard case .failed = result else { return correct(result, attemptCount) }
                 return correct(.failed(retryAfter: nil), attemptCount)
             }
         },
-        Defect("push-retries-for-ever", "a refused push is sent for ever", breaks: "O-04") {
+        Defect(
+            "push-retries-for-ever",
+            "a push that OneSignal refuses permanently is retried forever",
+            breaks: "O-04"
+        ) {
             let correct = $0.outbox.next
             $0.outbox.next = { result, attemptCount in
                 if case .refused = result {
@@ -130,8 +159,9 @@ extension Defect {
                 }
             }
         },
-        Defect("outbox-in-memory", "pushes wait in memory", breaks: "S-05") {
-            // Such queues collect for a moment before they send.
+        Defect("outbox-in-memory", "pushes wait in memory and are lost in a crash", breaks: "S-05")
+        {
+            // Queues in memory typically collect messages for a short time before they send them.
             let (keep, waiting) = ($0.outbox.keep, $0.outbox.waiting)
             let known = NIOLockedValueBox<Set<String>>([])
             $0.outbox.keep = { db, draft in
@@ -147,7 +177,7 @@ extension Defect {
         },
         Defect(
             "overwrites-tags",
-            "RevenueCat's tags are written by the backend too",
+            "the backend overwrites the OneSignal tags that RevenueCat maintains",
             breaks: "O-05"
         ) {
             let correct = $0.outbox.attempt
@@ -159,7 +189,7 @@ extension Defect {
         },
         Defect(
             "pause-from-first-attempt",
-            "the pause counts from the first attempt, so a second one is none",
+            "Retry-After is obeyed only after the first attempt of a push",
             breaks: "O-04"
         ) {
             let correct = $0.outbox.next
@@ -170,7 +200,7 @@ extension Defect {
         },
         Defect(
             "key-per-person-and-kind",
-            "all messages of a kind to a person share a key",
+            "all pushes with the same text to one user share an idempotency key",
             breaks: "O-03"
         ) {
             let correct = $0.outbox.keep
@@ -182,7 +212,7 @@ extension Defect {
         },
         Defect(
             "told-once-for-ever",
-            "what somebody was told of a product is never told again",
+            "a user gets each kind of push about a product only once",
             breaks: "S-31"
         ) {
             let correct = $0.notification.isTrue
@@ -203,14 +233,14 @@ extension Defect {
         },
         Defect(
             "end-told-beside-another",
-            "what people are told follows from the event, whatever access they have",
+            "the text of a push depends only on the event, not on the user's access",
             breaks: "S-31"
         ) {
             $0.notification.isTrue = { _, _, _, _ in true }
         },
         Defect(
             "recipient-encoded",
-            "the id in a push is percent-encoded, as in a path",
+            "the user ID in a push is percent-encoded",
             breaks: "O-01"
         ) {
             let correct = $0.notification.recipient

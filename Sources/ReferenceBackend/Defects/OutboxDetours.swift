@@ -4,9 +4,9 @@ internal import GRDB
 internal import NIOCore
 internal import NIOHTTP1
 
-/// What no outbox should do, for the defects that do it.
+/// Wrong behavior of the outbox (the queue of pushes), for the defects that need it.
 extension Outbox {
-    /// Sends everything that waits and comes back when it is sent.
+    /// Sends all waiting push messages and returns after they are sent.
     func sendAll() async {
         let policy = store.policies.outbox
         let messages = try? await store.pool.read { db in try policy.waiting(db) }
@@ -17,7 +17,7 @@ extension Outbox {
         }
     }
 
-    /// Writes tags that RevenueCat keeps itself.
+    /// Writes OneSignal tags that RevenueCat maintains itself.
     func writeTags(_ message: Message) async {
         let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
         let id = message.recipient.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""

@@ -4,7 +4,8 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
-/// Purchasely's webhook: defects of what is accepted, and of what it does.
+/// Built-in defects of the reference backend in Purchasely's webhook: in authentication, parsing
+/// and effects.
 extension Defect {
     static let purchasely: [Defect] = [
         Defect(
@@ -16,7 +17,7 @@ extension Defect {
         },
         Defect(
             "purchasely-deprecated-accepted",
-            "the signature of old, which covers no body, passes",
+            "the deprecated Purchasely signature, which does not cover the body, is accepted",
             breaks: "P-01"
         ) {
             let correct = $0.purchasely.isSigned
@@ -29,14 +30,14 @@ extension Defect {
         },
         Defect(
             "purchasely-age-ignored",
-            "an old Purchasely signature passes for ever",
+            "the age of a Purchasely signature is not checked",
             breaks: "P-02"
         ) {
             $0.purchasely.ageMax = .max
         },
         Defect(
             "purchasely-age-of-event",
-            "the age of the event, not of the request, is checked",
+            "the age of the event is checked instead of the age of its signature",
             breaks: "P-02"
         ) {
             $0.refusePurchasely(.unauthorized) { event, _ in
@@ -45,7 +46,7 @@ extension Defect {
         },
         Defect(
             "purchasely-no-dedupe",
-            "Purchasely's event ids are not remembered",
+            "the IDs of Purchasely events are not stored",
             breaks: "P-03",
             "P-04"
         ) {
@@ -54,19 +55,23 @@ extension Defect {
         },
         Defect(
             "purchasely-error-acknowledged",
-            "a Purchasely event that could not be stored is answered 200",
+            "a Purchasely event that could not be stored gets status 200",
             breaks: "P-03"
         ) {
             $0.purchasely.failed = { _ in JSON.response(.ok, ["received": true]) }
         },
-        Defect("purchasely-answers-201", "a new Purchasely event is answered 201", breaks: "P-04") {
+        Defect("purchasely-answers-201", "a new Purchasely event gets status 201", breaks: "P-04") {
             let correct = $0.purchasely.answer
             $0.purchasely.answer = { isNew, outbox in
                 let answer = await correct(isNew, outbox)
                 return isNew ? JSON.response(.created, ["received": true]) : answer
             }
         },
-        Defect("purchasely-waits-for-push", "Purchasely waits for the push", breaks: "P-04") {
+        Defect(
+            "purchasely-waits-for-push",
+            "the response to a Purchasely event waits for the push",
+            breaks: "P-04"
+        ) {
             let correct = $0.purchasely.answer
             $0.purchasely.answer = { isNew, outbox in
                 if isNew { await outbox.sendAll() }
@@ -75,18 +80,22 @@ extension Defect {
         },
         Defect(
             "purchasely-unknown-rejected",
-            "an unknown Purchasely event is answered 400",
+            "a Purchasely event with an unknown name gets status 400",
             breaks: "P-05"
         ) {
             $0.refusePurchasely(.badRequest) { event, _ in event.name.hasPrefix("FUTURE_") }
         },
-        Defect("purchasely-cancellation-revokes", "RENEWAL_DISABLED ends access", breaks: "P-05") {
+        Defect(
+            "purchasely-cancellation-revokes",
+            "a RENEWAL_DISABLED event of Purchasely ends access",
+            breaks: "P-05"
+        ) {
             let correct = $0.purchasely.effect
             $0.purchasely.effect = { $0.name == "RENEWAL_DISABLED" ? .revoke : correct($0) }
         },
         Defect(
             "purchasely-any-event-grants",
-            "every Purchasely event but DEACTIVATE grants",
+            "every Purchasely event except DEACTIVATE grants access",
             breaks: "P-05"
         ) {
             let correct = $0.purchasely.effect
@@ -94,7 +103,7 @@ extension Defect {
         },
         Defect(
             "purchasely-null-rejected",
-            "a null from Purchasely is answered 422",
+            "a Purchasely event with a null value gets status 422",
             breaks: "P-05"
         ) {
             $0.refusePurchasely(.unprocessableContent) { _, body in
@@ -103,7 +112,7 @@ extension Defect {
         },
         Defect(
             "purchasely-numbers-rejected",
-            "a price beyond a million is answered 422",
+            "a Purchasely event with a price above one million gets status 422",
             breaks: "P-05"
         ) {
             $0.refusePurchasely(.unprocessableContent) { _, body in
@@ -113,7 +122,7 @@ extension Defect {
         },
         Defect(
             "purchasely-unicode-rejected",
-            "a text beyond ASCII from Purchasely is answered 422",
+            "a Purchasely event with a non-ASCII string gets status 422",
             breaks: "P-05"
         ) {
             $0.refusePurchasely(.unprocessableContent) { _, body in
@@ -122,7 +131,7 @@ extension Defect {
         },
         Defect(
             "purchasely-fields-rejected",
-            "an unknown field of Purchasely's is answered 422",
+            "a Purchasely event with an unknown field gets status 422",
             breaks: "P-05"
         ) {
             $0.refusePurchasely(.unprocessableContent) { _, body in
@@ -131,21 +140,21 @@ extension Defect {
         },
         Defect(
             "purchasely-needs-user-id",
-            "events of anonymous users are answered 400",
+            "Purchasely events of anonymous users get status 400",
             breaks: "P-06"
         ) {
             $0.refusePurchasely(.badRequest) { event, _ in event.userID == nil }
         },
         Defect(
             "purchasely-unknown-skipped",
-            "events for unknown users are dropped",
+            "Purchasely events for unknown users are dropped",
             breaks: "P-06"
         ) {
             $0.purchasely.welcome = { _, _, _ in nil }
         },
         Defect(
             "purchasely-holder-ignored",
-            "DEACTIVATE ends the subscription for whoever has it",
+            "a DEACTIVATE event ends the subscription for all users",
             breaks: "P-07"
         ) {
             $0.beforeWriting { db, change in
@@ -158,7 +167,7 @@ extension Defect {
         },
         Defect(
             "purchasely-deactivate-ends-all",
-            "DEACTIVATE ends everything of its user",
+            "a DEACTIVATE event ends all plans of its user",
             breaks: "P-08",
             "P-09"
         ) {
@@ -172,7 +181,7 @@ extension Defect {
         },
         Defect(
             "purchasely-status-believed",
-            "subscription_status wins over DEACTIVATE",
+            "the subscription_status in a DEACTIVATE event overrides its effect",
             breaks: "P-07"
         ) {
             $0.beforeWriting { _, change in
@@ -188,7 +197,7 @@ extension Defect {
         },
         Defect(
             "purchasely-next-renewal",
-            "access ends at the theoretical renewal",
+            "Purchasely access ends at next_renewal_at, the theoretical renewal",
             breaks: "P-09"
         ) {
             let correct = $0.purchasely.read
@@ -201,14 +210,14 @@ extension Defect {
         },
         Defect(
             "purchasely-sandbox-counts",
-            "Purchasely's SANDBOX counts as PRODUCTION",
+            "Purchasely's sandbox events are processed like production events",
             breaks: "P-09"
         ) {
             $0.beforeWriting { _, change in change.isSandbox = false }
         },
         Defect(
             "purchasely-consumables-move",
-            "one-time purchases move with the subscription",
+            "one-time purchases of Purchasely move together with the subscription",
             breaks: "P-10"
         ) {
             let correct = $0.purchasely.write
@@ -229,7 +238,7 @@ extension Defect {
         },
         Defect(
             "purchasely-refused-seen",
-            "an event of Purchasely's that was refused is remembered as seen",
+            "a refused Purchasely event is stored as processed",
             breaks: "P-01"
         ) {
             let refused = NIOLockedValueBox<Set<String>>([])
@@ -249,7 +258,7 @@ extension Defect {
         },
         Defect(
             "purchasely-activation-alone",
-            "an ACTIVATE ends the same subscription of everybody else",
+            "an ACTIVATE event ends the subscription for all other users",
             breaks: "P-07"
         ) {
             $0.beforeWriting { db, change in
@@ -262,7 +271,7 @@ extension Defect {
         },
         Defect(
             "purchasely-ordered-by-purchase",
-            "Purchasely's events are ordered by the time of the purchase",
+            "Purchasely's events are ordered by their purchase times",
             breaks: "P-08"
         ) {
             let read = $0.purchasely.read
@@ -276,7 +285,7 @@ extension Defect {
         },
         Defect(
             "purchasely-anonymous-lowered",
-            "an anonymous id of Purchasely's is written in small letters",
+            "an anonymous Purchasely ID is stored in lowercase",
             breaks: "P-06"
         ) {
             let read = $0.purchasely.read
@@ -288,7 +297,7 @@ extension Defect {
         },
         Defect(
             "purchasely-age-one-sided",
-            "a Purchasely signature of hours ahead passes",
+            "a Purchasely signature from the future is accepted",
             breaks: "P-02"
         ) {
             let correct = $0.purchasely.isSigned
@@ -299,7 +308,7 @@ extension Defect {
         },
         Defect(
             "purchasely-signature-over-new-json",
-            "Purchasely's signature is checked over letters that a JSON library has escaped anew",
+            "Purchasely's signature is checked over re-encoded JSON",
             breaks: "P-01"
         ) {
             let correct = $0.purchasely.isSigned
@@ -309,7 +318,7 @@ extension Defect {
         },
         Defect(
             "purchasely-offers-listed",
-            "an offer of another kind than those of the older pages is answered 400",
+            "a Purchasely event with a newer offer type gets status 400",
             breaks: "P-05"
         ) {
             $0.refusePurchasely(.badRequest) { _, body in
@@ -319,7 +328,7 @@ extension Defect {
         },
         Defect(
             "purchasely-offers-rejected",
-            "what was bought by an offer is answered 422",
+            "a Purchasely purchase with an offer gets status 422",
             breaks: "P-05"
         ) {
             $0.refusePurchasely(.unprocessableContent) { _, body in

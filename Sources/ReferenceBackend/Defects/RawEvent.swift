@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// Everything that stands in a body of RevenueCat's, for those who look at more than they need.
+/// The complete content of a RevenueCat webhook body, for defects that depend on fields that the
+/// correct backend ignores.
 struct RawEvent {
     private let event: [String: Any]
-    /// Keys of the event and beside it.
+    /// The JSON keys of the event object and of the body.
     let keys: Set<String>
 
     init(_ body: Data) {
@@ -16,7 +17,8 @@ struct RawEvent {
     func number(_ key: String) -> Double? { (event[key] as? NSNumber)?.doubleValue }
     func isNull(_ key: String) -> Bool { event[key] is NSNull }
 
-    /// Whether the documentation knows the type, or the keys that come with it.
+    /// Returns whether RevenueCat documents the event type, or the keys of the event belong to a
+    /// TRANSFER.
     func isDocumented(_ event: WebhookEvent) -> Bool {
         event.type.hasPrefix("PAYWALL_") || event.type.hasPrefix("PRICE_INCREASE")
             || keys.contains("transferred_to")
@@ -36,7 +38,8 @@ struct RawEvent {
     ]
     static let periods: Set = ["NORMAL", "TRIAL", "INTRO", "PROMOTIONAL", "PREPAID"]
 
-    /// Whether the first subscriber attribute says its value before its time, or there is none.
+    /// Returns whether the body's first subscriber attribute lists its value before its time; true
+    /// without attributes.
     static func isInUsualOrder(_ body: Data) -> Bool {
         let text = String(decoding: body, as: UTF8.self)
         guard let time = text.range(of: "\"updated_at_ms\""),
@@ -45,7 +48,8 @@ struct RawEvent {
         return value.lowerBound < time.lowerBound
     }
 
-    /// The body as a JSON library writes it that escapes every letter beyond ASCII.
+    /// Returns the body as it would be written by a JSON library that escapes every non-ASCII
+    /// character.
     static func escapedAnew(_ body: Data) -> Data {
         let escaped = String(decoding: body, as: UTF8.self).utf16.map { unit in
             unit < 128 ? String(UnicodeScalar(UInt8(unit))) : String(format: "\\u%04x", unit)
@@ -53,7 +57,7 @@ struct RawEvent {
         return Data(escaped.joined().utf8)
     }
 
-    /// How deep the lists are nested.
+    /// Returns the maximum nesting depth of arrays in the body.
     static func depth(_ body: Data) -> Int {
         body.reduce(into: (level: 0, peak: 0)) { count, byte in
             if byte == UInt8(ascii: "[") { count.level += 1 }

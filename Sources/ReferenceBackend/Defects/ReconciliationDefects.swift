@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// What is asked for over REST, and what becomes of the answer.
+/// Built-in defects of the reference backend in reads from RevenueCat's REST API, and in the use of
+/// their results.
 extension Defect {
     static let reconciling: [Defect] = [
         Defect(
@@ -14,7 +15,7 @@ extension Defect {
         },
         Defect(
             "unread-means-empty",
-            "a customer who cannot be read is taken for one without purchases",
+            "a customer who cannot be read is treated as having no purchases",
             breaks: "S-34",
             style: .sync
         ) {
@@ -22,7 +23,7 @@ extension Defect {
         },
         Defect(
             "reconcile-adds-only",
-            "reconciliation never removes",
+            "reconciliation never removes purchases",
             breaks: "S-34",
             style: .sync
         ) {
@@ -30,7 +31,7 @@ extension Defect {
         },
         Defect(
             "reconcile-announces",
-            "reconciliation tells everybody",
+            "reconciliation notifies every user",
             breaks: "S-34",
             style: .sync
         ) {
@@ -43,7 +44,7 @@ extension Defect {
         },
         Defect(
             "reconciled-sandbox-counts",
-            "reconciliation takes sandbox purchases for real ones",
+            "reconciliation treats sandbox purchases as production",
             breaks: "S-19",
             style: .sync
         ) {
@@ -53,7 +54,7 @@ extension Defect {
         },
         Defect(
             "reconciled-subscriptions-alone",
-            "reconciliation knows no one-time purchases",
+            "reconciliation ignores one-time purchases",
             breaks: "S-34",
             style: .sync
         ) {
@@ -61,7 +62,7 @@ extension Defect {
         },
         Defect(
             "reconcile-without-base-plan",
-            "reconciliation knows Google's subscriptions without their base plan",
+            "reconciliation drops the base plan from Google Play product IDs",
             breaks: "S-34",
             style: .sync
         ) {

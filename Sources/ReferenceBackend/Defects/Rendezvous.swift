@@ -1,15 +1,15 @@
-/// Where requests that are about to do the same wait for each other, so that a race is one however
-/// fast or busy the machine is.
+/// A meeting point where concurrent requests with the same key wait for each other, so that a race
+/// occurs on fast and busy machines alike.
 actor Rendezvous {
-    /// How long one waits that comes alone.
+    /// The maximum time for which a request waits for another request.
     private static let patience = Duration.seconds(1)
 
     private var waiting: [String: (ticket: Int, CheckedContinuation<Bool, Never>)] = [:]
     private var ticket = 0
 
-    /// Comes back when another one has come with the same key, or when none does.
+    /// Waits until another request arrives with the same key, or until the timeout.
     ///
-    /// - Returns: Whether another one has come.
+    /// - Returns: Whether another request arrived.
     @discardableResult
     func meet(_ key: String) async -> Bool {
         if let (_, other) = waiting.removeValue(forKey: key) {

@@ -3,17 +3,18 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOConcurrencyHelpers
 
-/// Whose token it is: defects of what is checked, and of what is done without keys.
+/// Built-in defects of the reference backend in the verification of Firebase tokens, and in the
+/// behavior without Firebase's keys.
 extension Defect {
     static let tokens: [Defect] = [
-        Defect("token-missing-500", "a request without a token is answered 500", breaks: "F-01") {
+        Defect("token-missing-500", "a request without a token gets status 500", breaks: "F-01") {
             let correct = $0.session.identify
             $0.session.identify = { routes, authorization in
                 guard authorization.isEmpty else { return await correct(routes, authorization) }
                 return JSON.response(.internalServerError, ["error": "internal"])
             }
         },
-        Defect("token-malformed-500", "what is no token is answered 500", breaks: "F-01") {
+        Defect("token-malformed-500", "a malformed token gets status 500", breaks: "F-01") {
             let correct = $0.session.identify
             $0.session.identify = { routes, authorization in
                 let isBroken =
@@ -23,64 +24,107 @@ extension Defect {
                 return JSON.response(.internalServerError, ["error": "internal"])
             }
         },
-        Defect("token-expiry-ignored", "tokens never expire", breaks: "F-02") {
+        Defect("token-expiry-ignored", "the expiry of a token is not checked", breaks: "F-02") {
             $0.tokens.hasExpired = { claims, _ in claims.expiry == nil }
         },
-        Defect("token-audience-ignored", "tokens of other projects pass", breaks: "F-03") {
+        Defect(
+            "token-audience-ignored",
+            "tokens of other Firebase projects are accepted",
+            breaks: "F-03"
+        ) {
             $0.tokens.isAudience = { _, _ in true }
         },
-        Defect("token-issuer-ignored", "tokens of other issuers pass", breaks: "F-03") {
+        Defect("token-issuer-ignored", "tokens of other issuers are accepted", breaks: "F-03") {
             $0.tokens.isIssuer = { _, _ in true }
         },
-        Defect("token-issuer-by-its-end", "only the end of the issuer is compared", breaks: "F-03")
-        {
+        Defect(
+            "token-issuer-by-its-end",
+            "only the end of a token's issuer is compared",
+            breaks: "F-03"
+        ) {
             $0.tokens.isIssuer = { claims, project in
                 claims.issuer?.hasSuffix("google.com/" + project) == true
             }
         },
-        Defect("token-claims-ignored", "neither audience nor issuer is checked", breaks: "F-03") {
+        Defect(
+            "token-claims-ignored",
+            "neither the audience nor the issuer of a token is checked",
+            breaks: "F-03"
+        ) {
             $0.tokens.isAudience = { _, _ in true }
             $0.tokens.isIssuer = { _, _ in true }
         },
-        Defect("token-signature-ignored", "tokens are decoded and not verified", breaks: "F-04") {
+        Defect("token-signature-ignored", "tokens are decoded but not verified", breaks: "F-04") {
             $0.believe { _ in true }
         },
-        Defect("token-none-accepted", "unsigned tokens pass", breaks: "F-04") {
+        Defect("token-none-accepted", "unsigned tokens are accepted", breaks: "F-04") {
             $0.believe { $0.algorithm == "none" }
         },
-        Defect("token-algorithm-believed", "HS256 passes", breaks: "F-04") {
+        Defect(
+            "token-algorithm-believed",
+            "tokens that are signed with HS256 are accepted",
+            breaks: "F-04"
+        ) {
             $0.believe { $0.algorithm == "HS256" }
         },
-        Defect("token-never-refetched", "a rotated key is not fetched", breaks: "F-05") {
+        Defect(
+            "token-never-refetched",
+            "the keys are not fetched again after Firebase rotates them",
+            breaks: "F-05"
+        ) {
             $0.tokens.mayRefetch = { now, known in now >= known.validUntil }
         },
-        Defect("token-refetch-always", "every unknown key id fetches the keys", breaks: "F-05") {
+        Defect(
+            "token-refetch-always",
+            "every unknown key ID causes a fetch of the keys",
+            breaks: "F-05"
+        ) {
             $0.tokens.mayRefetch = { _, _ in true }
         },
-        Defect("token-keys-down-accepts", "without keys every token passes", breaks: "F-06") {
+        Defect(
+            "token-keys-down-accepts",
+            "every token is accepted while Firebase's keys are unavailable",
+            breaks: "F-06"
+        ) {
             let correct = $0.tokens.isSigned
             $0.tokens.isSigned = { verifier, token in await correct(verifier, token) ?? true }
             $0.tokens.isStanding = { _, _, _ in true }
         },
-        Defect("token-revocation-ignored", "revoked and disabled users pass", breaks: "F-07") {
+        Defect(
+            "token-revocation-ignored",
+            "the tokens of revoked sessions and disabled users are accepted",
+            breaks: "F-07"
+        ) {
             $0.tokens.isStanding = { _, _, _ in true }
         },
         Defect(
             "token-email-identity",
-            "the email, not the subject, is the identity",
+            "a token's email address identifies the user instead of its subject",
             breaks: "F-08"
         ) {
             let correct = $0.tokens.subject
             $0.tokens.subject = { claims in correct(claims).map { claims.email ?? $0 } }
         },
-        Defect("token-future-accepted", "tokens from the future pass", breaks: "F-09") {
+        Defect(
+            "token-future-accepted",
+            "tokens that were issued in the future are accepted",
+            breaks: "F-09"
+        ) {
             $0.tokens.isOfTheFuture = { claims, _ in claims.issued == nil || claims.signedIn == nil
             }
         },
-        Defect("token-subject-unchecked", "an empty or over-long subject passes", breaks: "F-09") {
+        Defect(
+            "token-subject-unchecked",
+            "a token with an empty or overlong subject is accepted",
+            breaks: "F-09"
+        ) {
             $0.tokens.subject = { $0.subject }
         },
-        Defect("token-anonymous-accepted", "anonymous sessions pass", breaks: "F-10") {
+        Defect(
+            "token-anonymous-accepted",
+            "anonymous Firebase sessions are accepted where an account is required",
+            breaks: "F-10"
+        ) {
             let correct = $0.session.answer
             $0.session.answer = { result in
                 guard case .accepted(let subject, _) = result else { return correct(result) }
@@ -89,7 +133,7 @@ extension Defect {
         },
         Defect(
             "token-remembered",
-            "a token that was good once is not looked at again",
+            "an accepted token is never verified again",
             breaks: "F-02"
         ) {
             let correct = $0.session.identify
@@ -105,7 +149,7 @@ extension Defect {
         },
         Defect(
             "token-signature-decoded-late",
-            "a token whose signature is no base64url is answered 500",
+            "a token with an invalid base64url signature gets status 500",
             breaks: "F-01"
         ) {
             let correct = $0.session.identify
@@ -119,7 +163,7 @@ extension Defect {
         },
         Defect(
             "keys-down-is-refusal",
-            "a token that cannot be checked is called a bad one",
+            "a token that cannot be verified without keys gets status 401",
             breaks: "F-06"
         ) {
             let correct = $0.session.answer
@@ -130,7 +174,7 @@ extension Defect {
         },
         Defect(
             "known-guest-let-in",
-            "an anonymous session passes for who is known under its id",
+            "an anonymous session is accepted if its user ID is registered",
             breaks: "F-10"
         ) {
             let correct = $0.session.identify
@@ -148,7 +192,7 @@ extension Defect {
         },
         Defect(
             "token-project-by-its-beginning",
-            "tokens of a project whose name begins with ours pass",
+            "tokens of Firebase projects with the same name prefix are accepted",
             breaks: "F-03"
         ) {
             $0.tokens.isAudience = { $0.audience?.hasPrefix($1) == true }
@@ -158,7 +202,7 @@ extension Defect {
         },
         Defect(
             "token-keys-added",
-            "a key that is not published any more is good until the next start",
+            "withdrawn Firebase keys stay valid until a restart",
             breaks: "F-05"
         ) {
             $0.tokens.learn = { known, fresh in
@@ -168,7 +212,7 @@ extension Defect {
         },
         Defect(
             "token-google-identity",
-            "who signs in with Google is known by Google's id",
+            "the Google ID instead of the token's subject identifies a user",
             breaks: "A-04"
         ) {
             let correct = $0.tokens.subject
@@ -176,7 +220,7 @@ extension Defect {
         },
         Defect(
             "token-revoked-for-good",
-            "whoever was refused for a revocation once is refused for ever",
+            "a user whose session was revoked is refused forever",
             breaks: "F-07"
         ) {
             let correct = $0.tokens.isStanding

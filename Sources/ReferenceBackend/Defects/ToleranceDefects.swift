@@ -2,42 +2,52 @@ internal import GRDB
 internal import HTTPTypes
 internal import Hummingbird
 
-/// What a body may hold: defects that refuse what is new, or make something of it.
+/// Built-in defects of the reference backend that refuse unknown content of events, or give such
+/// content an effect.
 extension Defect {
     static let tolerance: [Defect] = [
-        Defect("malformed-500", "a body that is no event is answered 500", breaks: "S-02") {
+        Defect("malformed-500", "a body that is not an event gets status 500", breaks: "S-02") {
             let correct = $0.route.unreadable
             $0.route.unreadable = { error in
                 guard error is WebhookEvent.Malformed else { return correct(error) }
                 return JSON.response(.internalServerError, ["error": "internal"])
             }
         },
-        Defect("malformed-422", "a body that is no event is answered 422", breaks: "S-02") {
+        Defect("malformed-422", "a body that is not an event gets status 422", breaks: "S-02") {
             $0.route.unreadable = { _ in
                 JSON.response(.unprocessableContent, ["error": "not_an_event"])
             }
         },
-        Defect("malformed-accepted", "a body that is no event is answered 200", breaks: "S-02") {
+        Defect("malformed-accepted", "a body that is not an event gets status 200", breaks: "S-02")
+        {
             let correct = $0.route.unreadable
             $0.route.unreadable = { error in
                 error is WebhookEvent.Malformed ? JSON.response(.ok, [:]) : correct(error)
             }
         },
-        Defect("unknown-type-rejected", "an unknown event type is answered 400", breaks: "S-08") {
+        Defect(
+            "unknown-type-rejected",
+            "an event of an unknown type gets status 400",
+            breaks: "S-08"
+        ) {
             $0.refuse(.badRequest) { event, body in
                 !event.concernsPurchase && !RawEvent(body).isDocumented(event)
             }
         },
         Defect(
             "unknown-type-overwrites",
-            "every event type is written into the subscription",
+            "an event of any type, even an unknown one, changes the subscription",
             breaks: "S-08"
         ) {
             $0.meddle { store, db, event in
                 try Defect.update("expiresAt = 0, hasEnded = 1", store, db, event)
             }
         },
-        Defect("informational-extends", "an informational event moves the expiry", breaks: "S-08") {
+        Defect(
+            "informational-extends",
+            "an informational event changes the expiry of a subscription",
+            breaks: "S-08"
+        ) {
             $0.meddle { store, db, event in
                 guard event.type == "INVOICE_ISSUANCE" else { return }
                 try Defect.update("expiresAt = NULL, hasEnded = 0", store, db, event)
@@ -45,88 +55,124 @@ extension Defect {
         },
         Defect(
             "unknown-field-rejected",
-            "a body with an unknown field is answered 422",
+            "an event with an unknown field gets status 422",
             breaks: "S-08"
         ) {
             $0.refuse(.unprocessableContent) { _, body in
                 RawEvent(body).keys.contains { $0.hasPrefix("future_") }
             }
         },
-        Defect("null-rejected", "a null where a text is usual is answered 422", breaks: "S-08") {
+        Defect(
+            "null-rejected",
+            "an event with null instead of a string gets status 422",
+            breaks: "S-08"
+        ) {
             $0.refuse(.unprocessableContent) { event, body in
                 event.type == "INITIAL_PURCHASE" && RawEvent(body).isNull("country_code")
             }
         },
-        Defect("missing-key-rejected", "an optional key is required", breaks: "S-08") {
+        Defect(
+            "missing-key-rejected",
+            "an event without an optional key is refused",
+            breaks: "S-08"
+        ) {
             $0.refuse(.unprocessableContent) { event, body in
                 event.type == "INITIAL_PURCHASE" && !RawEvent(body).keys.contains("offer_code")
             }
         },
-        Defect("unknown-store-rejected", "an unknown store is answered 422", breaks: "S-08") {
+        Defect(
+            "unknown-store-rejected",
+            "an event with an unknown store gets status 422",
+            breaks: "S-08"
+        ) {
             $0.refuse(.unprocessableContent) { event, _ in
                 event.store.map { !RawEvent.stores.contains($0) } ?? false
             }
         },
-        Defect("unknown-reason-fails", "an unknown reason is answered 500", breaks: "S-08") {
+        Defect(
+            "unknown-reason-fails",
+            "an event with an unknown cancellation reason gets status 500",
+            breaks: "S-08"
+        ) {
             $0.refuse(.internalServerError) { event, _ in
                 event.cancelReason.map { !RawEvent.reasons.contains($0) } ?? false
             }
         },
-        Defect("period-rejected", "an unknown period type is answered 422", breaks: "S-08") {
+        Defect(
+            "period-rejected",
+            "an event with an unknown period type gets status 422",
+            breaks: "S-08"
+        ) {
             $0.refuse(.unprocessableContent) { _, body in
                 RawEvent(body).text("period_type").map { !RawEvent.periods.contains($0) } ?? false
             }
         },
         Defect(
             "offer-code-too-long",
-            "a text beyond 255 characters is answered 500",
+            "an event with a string of more than 255 characters gets status 500",
             breaks: "S-08"
         ) {
             $0.refuse(.internalServerError) { _, body in
                 RawEvent(body).text("offer_code").map { $0.count > 255 } ?? false
             }
         },
-        Defect("unicode-rejected", "a text beyond ASCII is answered 500", breaks: "S-08") {
+        Defect(
+            "unicode-rejected",
+            "an event with non-ASCII characters gets status 500",
+            breaks: "S-08"
+        ) {
             $0.refuse(.internalServerError) { _, body in
                 RawEvent(body).text("offer_code")?.contains { !$0.isASCII } ?? false
             }
         },
-        Defect("whole-numbers-only", "a number beyond 32 bits is answered 422", breaks: "S-08") {
+        Defect(
+            "whole-numbers-only",
+            "an event with a number beyond 32 bits gets status 422",
+            breaks: "S-08"
+        ) {
             $0.refuse(.unprocessableContent) { _, body in
                 let number = RawEvent(body).number("renewal_number")
                 return number.map { $0 != $0.rounded() || abs($0) > 2_147_483_647 } ?? false
             }
         },
-        Defect("key-order-matters", "another order of keys is answered 400", breaks: "S-08") {
+        Defect(
+            "key-order-matters",
+            "an event whose keys are in a different order gets status 400",
+            breaks: "S-08"
+        ) {
             $0.refuse(.badRequest) { _, body in !RawEvent.isInUsualOrder(body) }
         },
         Defect(
             "product-change-needs-new",
-            "a change without a new product is answered 500",
+            "a product change without a new product gets status 500",
             breaks: "S-14"
         ) {
             $0.refuse(.internalServerError) { event, _ in
                 event.type == "PRODUCT_CHANGE" && event.newProductID == nil
             }
         },
-        Defect("body-limit", "bodies beyond 100 kB are answered 413", breaks: "S-08") {
+        Defect("body-limit", "an event body larger than 100 kB gets status 413", breaks: "S-08") {
             $0.refuse(.contentTooLarge) { _, body in body.count > 100_000 }
         },
-        Defect("depth-limit", "bodies nested deeper than 20 are answered 400", breaks: "S-08") {
+        Defect(
+            "depth-limit",
+            "an event body nested deeper than 20 levels gets status 400",
+            breaks: "S-08"
+        ) {
             $0.refuse(.badRequest) { _, body in RawEvent.depth(body) > 20 }
         },
-        Defect("test-rejected", "the nulls of TEST are answered 400", breaks: "S-18") {
+        Defect("test-rejected", "a TEST event with null values gets status 400", breaks: "S-18") {
             $0.refuse(.badRequest) { event, body in
                 event.type == "TEST" && RawEvent(body).text("transaction_id") == nil
             }
         },
-        Defect("test-event-grants", "TEST counts as a purchase", breaks: "S-18") {
+        Defect("test-event-grants", "a TEST event is processed like a purchase", breaks: "S-18") {
             $0.meddle { store, db, event in
                 guard event.type == "TEST" else { return }
                 try Defect.grant(store, db, event)
             }
         },
-        Defect("test-event-pushes", "TEST sends a push", breaks: "S-18") {
+        Defect("test-event-pushes", "a TEST event causes a push", breaks: "S-18") {
             $0.meddle { store, db, event in
                 guard event.type == "TEST", let id = event.appUserID else { return }
                 try Outbox.enqueue(store, db, event.id, recipient: id, text: "Hello.")
@@ -134,7 +180,7 @@ extension Defect {
         },
         Defect(
             "unknown-type-buys",
-            "an unknown event of a product that nobody has is a purchase",
+            "an event of an unknown type for a new product counts as a purchase",
             breaks: "S-08"
         ) {
             let known: Set = [
@@ -159,7 +205,7 @@ extension Defect {
         },
         Defect(
             "depth-unbounded",
-            "whatever nests by the thousand exhausts the stack of its reader",
+            "a body nested a thousand levels deep exhausts the parser's stack",
             breaks: "S-33"
         ) {
             let (read, unreadable) = ($0.route.read, $0.route.unreadable)

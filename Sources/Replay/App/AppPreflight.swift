@@ -3,21 +3,25 @@ package import Conformance
 internal import FakeServers
 internal import Phone
 
-/// A first look at an app, before any scenario: whether the profile speaks of this page at all.
+/// Checks, before any scenario, whether the profile of an app matches the page of the app.
 ///
-/// What a profile says wrong would otherwise be told as the app's fault, once in every scenario and
-/// under clauses that have nothing to do with it.
+/// Without this check, every scenario would report a mistake in the profile as a fault of the app,
+/// under unrelated clauses.
 package enum AppPreflight {
     package enum Outcome: Hashable, Sendable {
-        /// The page cannot be opened; the text says why.
+        /// The page cannot be opened; the string is the reason.
         case unreachable(String)
-        /// What the profile says is not so; each with what was seen and what to write.
+        /// The profile does not match the page; each string describes the mismatch and what to
+        /// write.
         case profile([String])
-        /// What is worth a word, and stops nobody.
+        /// Scenarios can run.
+        ///
+        /// The notes are warnings that do not prevent them.
         case ready(notes: [String])
     }
 
-    /// Opens the app once as somebody whose id is in the vault.
+    /// Opens the app once, as a user whose ID is in the phone's vault, and compares the page with
+    /// the profile.
     package static func look(_ setting: BrowserScenario.Setting) async -> Outcome {
         var scenario = BrowserScenario("preflight", setting)
         var phone = PhoneChange()
@@ -31,17 +35,17 @@ package enum AppPreflight {
         return outcome(seen, setting.profile)
     }
 
-    /// What becomes of a selector on a page.
+    /// The result of looking up a CSS selector on the page of the app.
     package enum Found: String, Hashable, Sendable { case there, hidden, absent, invalid }
 
-    /// What a launch showed.
+    /// The observations of one launch of the app in the browser, to be compared with the profile.
     package struct Seen: Sendable {
         package var timeline: ClientTimeline
-        /// What became of the profile's selectors, by their keys.
+        /// The lookup result for each selector of the profile, by the profile key of the selector.
         package var elements: [String: Found]
-        /// What could be tapped, as selectors.
+        /// The elements of the page that can be tapped, as CSS selectors.
         package var tappable: [String]
-        /// What the model answered to registrations that it refused.
+        /// The reasons why Assay's model of the backend refused registrations of the app.
         package var refusals: [String]
 
         package init(
@@ -74,14 +78,16 @@ package enum AppPreflight {
         }
     }
 
-    /// What follows from it.
+    /// Compares the observations of a launch with the profile.
+    ///
+    /// Returns the mismatches; if there are none, returns notes.
     package static func outcome(_ seen: Seen, _ profile: Profile) -> Outcome {
         let app = profile.app
         var problems: [String] = []
         var notes: [String] = []
         if app.taps.isEmpty {
             problems.append(
-                "the profile does not say what can be tapped: add "
+                "the profile names no elements to tap: add "
                     + "'app: {taps: {upgrade: \"#…\", restore: …, login: …, logout: …, status: …}}'"
                     + offer(seen)
             )
@@ -90,18 +96,19 @@ package enum AppPreflight {
         for (key, selector) in app.selectors {
             guard let found = seen.elements[key] else { continue }
             let isUpgrade = key == "app: taps: upgrade"
-            // What is shown later, or to others, need not be there yet.
+            // Elements that appear only later, or only for other users, need not be on the page at
+            // the start.
             let isTapped = key.hasPrefix("app: taps:") || key.hasPrefix("app: inputs:")
             switch found {
-            case .invalid: problems.append("'\(key): \(selector)' is no CSS selector")
+            case .invalid: problems.append("'\(key): \(selector)' is not a valid CSS selector")
             case .absent where isUpgrade && isStarted:
                 problems.append("the page has no element '\(selector)' ('\(key)')\(offer(seen))")
             case .absent where isTapped && !key.hasSuffix("later"):
                 notes.append("the page has no element '\(selector)' ('\(key)') after its start")
             case .hidden where isUpgrade && isStarted:
                 notes.append(
-                    "'\(selector)' ('\(key)') is hidden after the start, which counts as a shut "
-                        + "gate; where a menu has to be opened first, list both: "
+                    "'\(selector)' ('\(key)') is hidden after the start, so the upgrade counts as "
+                        + "locked; if a menu has to be opened first, list both: "
                         + "[\"#menu\", \"\(selector)\"]"
                 )
             case .absent, .hidden, .there: break
@@ -112,10 +119,12 @@ package enum AppPreflight {
     }
 
     private static func offer(_ seen: Seen) -> String {
-        seen.tappable.isEmpty ? "" : "; it has " + seen.tappable.prefix(8).joined(separator: ", ")
+        seen.tappable.isEmpty
+            ? ""
+            : "; elements that can be tapped: " + seen.tappable.prefix(8).joined(separator: ", ")
     }
 
-    /// Names in alphabetical order, each once.
+    /// Returns the names as a list in alphabetical order, each name once.
     private static func list(_ names: [String]) -> String {
         Set(names).sorted().joined(separator: ", ")
     }
@@ -123,14 +132,16 @@ package enum AppPreflight {
     private static func registration(_ seen: Seen, _ profile: Profile) -> [String] {
         let calls = seen.timeline.registrations
         if let refusal = seen.refusals.first, !calls.contains(where: \.isAcknowledged) {
-            return ["no registration is understood: \(refusal) ('endpoints: register')"]
+            return [
+                "the app's registration request does not fit 'endpoints: register': \(refusal)"
+            ]
         }
         guard calls.isEmpty, let endpoint = profile.endpoints["register"] else { return [] }
-        // A page that only reads has not called its backend of anybody.
+        // A page that sends only GET requests has not tried to register a user.
         let strays = list(seen.timeline.strayCalls.map(\.text).filter { !$0.hasPrefix("GET ") })
         guard !strays.isEmpty else { return [] }
         return [
-            "the page called \(strays), and 'endpoints: register' says "
+            "the page called \(strays), but the profile sets 'endpoints: register' to "
                 + "\(endpoint.method) \(endpoint.path)"
         ]
     }
@@ -142,14 +153,14 @@ package enum AppPreflight {
         let wanted = app.vaultKeys[.id] ?? ""
         guard !keys.isEmpty, !keys.contains(wanted) else { return [] }
         return [
-            "the page keeps \(list(keys)) in the vault and not '\(wanted)', which "
-                + "'app: vault: id' names"
+            "the page uses these keys of the phone's vault: \(list(keys)); but the profile sets "
+                + "'app: vault: id' to '\(wanted)'"
         ]
     }
 }
 
 extension Profile.App {
-    /// Every selector, by its place in the profile.
+    /// All CSS selectors in the profile, each with its profile key.
     package var selectors: [(key: String, selector: String)] {
         let taps = taps.sorted { $0.key < $1.key }.compactMap { name, path in
             path.first.map { (key: "app: taps: \(name)", selector: $0) }

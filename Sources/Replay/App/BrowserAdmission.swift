@@ -1,19 +1,24 @@
 internal import FakeServers
 
-/// Lets scenarios begin as fast as the machine opens their first pages.
+/// Limits the number of scenarios that begin at the same time in a browser, so that pages do not
+/// starve each other.
 ///
-/// A page that loads needs a processor, one that waits needs none: many scenarios may go on at once,
-/// and few may begin at once, or all would starve together.
+/// A loading page needs a processor, and a waiting page needs none. Many scenarios can therefore
+/// run at once, but only a few can begin at once.
 package final class BrowserAdmission: Sendable {
-    /// A first page that has not loaded after so long waits for its network, not for the machine.
+    /// The longest time for which the first page of a scenario counts as loading.
+    ///
+    /// A page that takes longer waits for its network, not for the machine.
     private static let loading: Duration = .seconds(2)
-    /// As slow as that, pages have no time to give away.
+    /// The slowdown of pages (1 means not slower) at which no more than `openingMax` scenarios run
+    /// at once.
     private static let slowdownMax = 3.0
     private static let period: Duration = .milliseconds(15)
 
     private struct State {
         var number = 0
-        /// When each scenario began whose first page is not there yet.
+        /// The start times of the scenarios whose first page is still loading, by the number of the
+        /// scenario.
         var openings: [Int: Duration] = [:]
         var underway = 0
     }
@@ -23,11 +28,13 @@ package final class BrowserAdmission: Sendable {
     private let clock: any RunClock
     private let state = Locked(State())
 
+    /// Creates a limit for the scenarios of one browser.
+    ///
     /// - Parameters:
-    ///   - openingMax: How many first pages are opened at once; as many scenarios go on however slow
-    ///     pages are, since somebody has to.
-    ///   - clock: By which a first page takes too long.
-    ///   - slowdown: How many times longer a page takes than at its best.
+    ///   - openingMax: The number of first pages that may load at the same time. This number of
+    ///     scenarios may always run, however slow the pages are, so that the run makes progress.
+    ///   - clock: The clock that measures the loading time of first pages.
+    ///   - slowdown: Returns the factor by which pages are slower now than at their best.
     package init(
         openingMax: Int,
         clock: any RunClock,
@@ -38,9 +45,9 @@ package final class BrowserAdmission: Sendable {
         self.clock = clock
     }
 
-    /// Waits until one more scenario may begin; the number is its own until it leaves.
+    /// Waits until one more scenario may begin, and returns its number for `leave(_:)`.
     ///
-    /// Who is cancelled is let in at once, to end.
+    /// If the task is canceled, the scenario is admitted at once, so that it can end.
     package func enter() async -> Int {
         while true {
             if let number = admitted(anyway: Task.isCancelled) { return number }
@@ -48,7 +55,10 @@ package final class BrowserAdmission: Sendable {
         }
     }
 
-    /// The number of one more scenario, if it may begin now.
+    /// Admits one more scenario and returns its number; nil if none may begin now.
+    ///
+    /// - Parameter anyway: Whether the scenario is admitted in any case.
+    /// - Returns: The number of the scenario; nil if none may begin now.
     package func admitted(anyway: Bool = false) -> Int? {
         let now = clock.now
         let isCalm = slowdown() < Self.slowdownMax
@@ -64,7 +74,7 @@ package final class BrowserAdmission: Sendable {
         }
     }
 
-    /// Its first page is there.
+    /// Records that the first page of the scenario with this number has loaded.
     package func isOpen(_ number: Int) { state.withLock { $0.openings[number] = nil } }
 
     package func leave(_ number: Int) {

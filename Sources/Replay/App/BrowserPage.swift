@@ -2,25 +2,29 @@ internal import Browser
 internal import Conformance
 internal import FakeServers
 
-/// One page of an app in a browser: what it asks for and says comes out as events.
+/// One page of an app in a browser, which reports its requests and messages as events.
 final class BrowserPage: Sendable {
-    /// The function by which the shim speaks to us.
+    /// The name of the page function that sends messages to Assay.
+    ///
+    /// The script that Assay injects into the page calls it.
     static let binding = "__assaySay"
 
     let ref: PhoneRef
     let session: String
     private let target: String
     private let devTools: DevTools
-    /// Requests that the browser holds until somebody says what becomes of them.
+    /// The IDs of the requests that the browser holds until Assay lets them pass, responds to them,
+    /// or fails them.
     private let held = Locked<Set<String>>([])
 
-    /// Opens an empty page in a context of its own web storage.
+    /// Opens an empty page in a browser context, which has separate web storage.
     ///
     /// - Parameters:
-    ///   - devTools: The browser.
-    ///   - context: The browser context.
-    ///   - ref: The phone that it plays, and which load of the app it is.
-    /// - Throws: `DevTools.CallError` when the browser does not do as it is told.
+    ///   - devTools: The connection to the browser.
+    ///   - context: The ID of the browser context.
+    ///   - ref: The name of the simulated phone that the page belongs to, and the number of this
+    ///     load of the app.
+    /// - Throws: `DevTools.CallError` when the browser refuses a command or does not respond.
     init(
         _ devTools: DevTools,
         context: String,
@@ -40,12 +44,13 @@ final class BrowserPage: Sendable {
         session = attached["sessionId"]?.string ?? ""
     }
 
-    /// The name of the phone that it plays.
+    /// The name of the simulated phone that the page belongs to.
     var phone: String { ref.name }
 
     var events: AsyncStream<DevTools.Event> { devTools.events(of: session) }
 
-    /// Prepares the page: what it is told of the device, and that nothing leaves it unseen.
+    /// Prepares the page for the app: injects a script, sets the user agent and the screen, and
+    /// intercepts all requests.
     func prepare(script: String, userAgent: String) async throws(DevTools.CallError) {
         for (method, parameters) in [
             ("Page.enable", [:]), ("Runtime.enable", [:]), ("Network.enable", [:]),
@@ -64,7 +69,9 @@ final class BrowserPage: Sendable {
         }
     }
 
-    /// Opens the app; the text says why it could not be loaded.
+    /// Opens the app in the page.
+    ///
+    /// Returns the reason if it could not be loaded; nil on success.
     func open(_ url: String, within time: Duration) async -> String? {
         do throws(DevTools.CallError) {
             let result = try await devTools.send(
@@ -75,11 +82,12 @@ final class BrowserPage: Sendable {
             )
             return result["errorText"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         } catch {
-            return "it did not load within \(time.milliseconds) ms"
+            return "the page did not load within \(time.milliseconds) ms"
         }
     }
 
-    /// The value of an expression; nil when the page does not answer.
+    /// Returns the value of a JavaScript expression; nil when it throws an error or the page does
+    /// not respond.
     func evaluate(_ expression: String, within time: Duration = .seconds(3)) async -> JSONValue? {
         let result = try? await devTools.send(
             "Runtime.evaluate",
@@ -94,7 +102,8 @@ final class BrowserPage: Sendable {
         return result["result"]?["value"] ?? .null
     }
 
-    /// Hands the shim what the native side answers.
+    /// Passes replies of the simulated native runtime to the script that Assay injected into the
+    /// page.
     func apply(_ replies: JSONValue) {
         devTools.post(
             "Runtime.evaluate",
@@ -108,18 +117,18 @@ final class BrowserPage: Sendable {
         devTools.post(method, parameters, session: session)
     }
 
-    /// The browser waits until something is said of that request.
+    /// Records the ID of a request that the browser holds until Assay decides its outcome.
     func hold(_ number: String) { held.withLock { _ = $0.insert(number) } }
 
     func ask(_ method: String, _ parameters: JSONObject) async -> JSONValue? {
         try? await devTools.send(method, parameters, session: session)
     }
 
-    /// The system ends the app: no handler of the page runs.
+    /// Closes the page in the way in which a phone kills an app: no event handler of the page runs.
     func close() {
         devTools.ignore(session)
-        // What is held when the page goes would be let out to the network, and so would what a page
-        // says in its last moment.
+        // Otherwise, closing the page would release held requests to the network, and requests that
+        // the page sends in its last moment.
         devTools.post("Emulation.setScriptExecutionDisabled", ["value": true], session: session)
         for number in held.withLock({ $0.sorted() }) {
             say("Fetch.failRequest", ["requestId": .string(number), "errorReason": "Aborted"])
@@ -127,7 +136,7 @@ final class BrowserPage: Sendable {
         devTools.post("Target.closeTarget", ["targetId": .string(target)])
     }
 
-    /// A picture of what the page shows, as base64 of a PNG.
+    /// Returns a screenshot of the page, as a Base64-encoded PNG.
     func picture() async -> String? {
         await ask("Page.captureScreenshot", ["format": "png"])?["data"]?.string
     }

@@ -3,7 +3,7 @@ internal import Browser
 internal import FakeServers
 package import Phone
 
-/// Phones that are browser contexts: how each part of an act is done to a real page.
+/// Executes the phone steps of a contract on real pages; each simulated phone is a browser context.
 extension BrowserScenario: PhonePerformer {
     package var namespace: Namespace { state.withLock { $0.world.namespace } }
 
@@ -17,7 +17,7 @@ extension BrowserScenario: PhonePerformer {
         state.withLock { $0.trouble = $0.trouble ?? .disturbanceMissed(text) }
     }
 
-    /// What cannot be opened is the scenario's trouble.
+    /// Records that the page cannot be opened, which ends the scenario.
     private func failToOpen(_ text: String) {
         state.withLock { $0.trouble = $0.trouble ?? .pageUnusable(text) }
     }
@@ -53,7 +53,9 @@ extension BrowserScenario: PhonePerformer {
         if let text = await state.withLock({ $0.world }).use(action) { fail(text) }
     }
 
-    /// Taps what the profile names; the journal says when there is nothing to tap.
+    /// Taps the page element whose CSS selector the profile contains for this kind of tap.
+    ///
+    /// If the page does not have the element, the journal records that.
     package func tap(_ tap: Tap, on phone: String) async {
         if case .login(let account, let password, _) = tap {
             await fill(["account": account, "password": password], on: page(phone))
@@ -64,20 +66,20 @@ extension BrowserScenario: PhonePerformer {
         guard let page = page(phone) else {
             return note(Gesture(tap.name, missing: selector), on: phone)
         }
-        // A menu that is open would be shut by a second tap.
+        // A tap on the menu would close it if it is already open.
         let isOpen = await survey([selector], on: page)?.first == .there
         for opener in path.dropLast() where !isOpen {
             guard await comes(opener, on: page) else {
                 return note(Gesture(tap.name, missing: opener), on: phone)
             }
             _ = await page.evaluate(Self.clicking(opener))
-            // A second step may have fields of its own.
+            // The second step of a login may have separate input fields.
             if case .login(let account, let password, _) = tap {
                 _ = await comes(selector, on: page)
                 await fill(["account": account, "password": password], on: page)
             }
         }
-        // What a menu holds may be put there when it opens.
+        // Some menus add their entries to the page only when they open.
         if path.count > 1 { _ = await comes(selector, on: page) }
         let obstacle = await obstacle(to: selector, for: tap, on: page)
         note(Gesture(tap.name, missing: obstacle), on: phone)
@@ -101,13 +103,13 @@ extension BrowserScenario: PhonePerformer {
         await wait(atMost: time.microseconds) { _, now in now >= end }
     }
 
-    /// The way to the browser and back takes that time.
+    /// Does nothing between two taps, because the round trip to the browser takes enough time.
     package func passBetweenTaps() async {}
 
     // MARK: Pages
 
     package func open(_ pageCount: Int, on phone: String, isReload: Bool) async {
-        // All pages of a phone share one web storage.
+        // The context is created first, because all pages of a phone share one web storage.
         _ = try? await context(phone)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<pageCount { group.addTask { await self.openPage(phone, isReload) } }
@@ -143,7 +145,7 @@ extension BrowserScenario: PhonePerformer {
             )
             let time = profile.app.startup + .seconds(10) * setting.stretch
             if let text = await page.open(setting.url, within: time) {
-                // A page that is killed while it loads has not failed to load.
+                // A page that was killed while it loaded has not failed to load.
                 let isOpen = state.withLock { $0.pages[phone]?.contains { $0 === page } ?? false }
                 if isOpen { failToOpen("\(setting.url): \(text)") }
             } else {
@@ -154,7 +156,9 @@ extension BrowserScenario: PhonePerformer {
         }
     }
 
-    /// Waits until the page can do what it was written for.
+    /// Waits until the scripts of the page have run.
+    ///
+    /// If they take too long, the scenario ends.
     private func scriptsRun(_ page: BrowserPage) async {
         let patience = Patience(Self.loading, setting.heartbeat, clock)
         let (phone, load) = (page.phone, page.ref.load)
@@ -195,7 +199,7 @@ extension BrowserScenario: PhonePerformer {
         if let context { await dispose(context) }
     }
 
-    // MARK: What is given
+    // MARK: Given conditions
 
     package func apply(_ change: PhoneChange, product: String?) async -> [JSONValue] {
         edit { state, time in state.world.apply(change, product: product, at: time) }
@@ -213,8 +217,10 @@ extension BrowserScenario: PhonePerformer {
 
     // MARK: Settling
 
-    /// Waits for what an act leads to: an acknowledged registration of that phone, or that nothing
-    /// more can be expected.
+    /// Waits for the effect of a user action on a phone.
+    ///
+    /// The effect of a launch, for example, is that the backend acknowledges the registration of
+    /// the phone. The wait ends at the latest when no further effect can be expected.
     package func settle(after action: AppAction) async {
         let startup = profile.app.startup.microseconds
         let reaction = Patience(.microseconds(Self.reaction), setting.heartbeat, clock)
@@ -244,9 +250,10 @@ extension BrowserScenario: PhonePerformer {
                 sees(state) { !$0.hasOpenQuestion && silence.isOver }
             }
         case .callback, .refresh: await wait(atMost: Self.reaction)
-        // Either is over at once, or has taken its time already.
+        // A kill is over at once, and a wait has taken its time already.
         case .kill, .wait: return
-        // They have failed: no page is an app with accounts.
+        // These actions have already failed, because they need Assay's app with accounts, not a
+        // page.
         case .signUp, .signIn, .google, .forgotPassword, .deleteAccount: return
         }
     }

@@ -2,23 +2,27 @@ internal import Browser
 internal import Conformance
 internal import FakeServers
 
-/// Tells how much of the machine a page gets: a browser that starves is no app that is slow.
+/// Measures how slow the browser is, so that a page without processor time is not mistaken for a
+/// slow app.
 ///
-/// An empty page does a little work again and again. What it takes when nothing disturbs it is known
-/// from its best pieces; what it takes longer, everybody's pages take longer. Such time is no time in
-/// which an app could be seen to do nothing, and the heartbeat is told that it was lost.
+/// An empty page repeats a small piece of work. Its fastest run shows how long the work takes on an
+/// idle machine. If a run takes longer, all pages are slower by the same factor. The lost time is
+/// reported to the heartbeat, because the silence of an app in this time proves nothing.
 package final class BrowserPulse: Sendable {
     private struct State {
-        /// Milliseconds that the work has taken at its quickest.
+        /// The shortest measured time for the work, in milliseconds.
         var best = Double.infinity
         var slowdown = 1.0
     }
 
-    /// Between two looks.
+    /// The pause between two measurements of the slowdown.
     private static let period: Duration = .milliseconds(400)
-    /// The way to the browser and back takes no longer, in milliseconds, on a machine that has time.
+    /// The longest normal time for a message to the browser and back, in milliseconds.
     private static let way = 100.0
-    /// Below this a page is merely not alone: engines themselves take once more, once less.
+    /// The smallest slowdown that counts as lost time.
+    ///
+    /// A smaller slowdown is normal, because JavaScript engines vary and the page shares the
+    /// machine.
     private static let leastSlowdown = 4.0
 
     private let devTools: DevTools
@@ -32,10 +36,10 @@ package final class BrowserPulse: Sendable {
         self.clock = clock
     }
 
-    /// How many times longer than on an idle machine a page takes for anything, at least 1.
+    /// The factor by which pages are slower now than on an idle machine; at least 1.
     package var slowdown: Double { state.withLock { $0.slowdown } }
 
-    /// Looks until it is cancelled.
+    /// Measures the slowdown at intervals, until the task is canceled.
     package func beat() async {
         let target = try? await devTools.send("Target.createTarget", ["url": "about:blank"])
         guard let id = target?["targetId"]?.string else { return }
@@ -61,7 +65,7 @@ package final class BrowserPulse: Sendable {
         let now = clock.now
         let took = Double((now - start).microseconds) / 1000
         let slowdown = state.withLock { state in
-            // No answer at all is the slowest.
+            // Without a response, the time until the call ended counts as the time for the work.
             var worked = took
             if let time = answer?["result"]?["value"]?.int64 {
                 worked = max(0.1, Double(time) / 1000)
@@ -76,11 +80,12 @@ package final class BrowserPulse: Sendable {
         heartbeat.lose(.microseconds(Int64(Double(length.microseconds) * share)), during: length)
     }
 
-    /// A few milliseconds of work, and how many microseconds it took.
+    /// A JavaScript expression that does a few milliseconds of work and returns its duration in
+    /// microseconds.
     private static let work =
         "(function () { function piece() { var sum = 0; "
         + "for (var turn = 0; turn < 300000; turn += 1) sum += turn % 7; return sum; } "
-        // What an engine has not seen before takes it longer.
+        // A JavaScript engine runs new code more slowly at first.
         + "for (var warm = 0; warm < 4; warm += 1) piece(); "
         + "var begin = performance.now(); for (var count = 0; count < 8; count += 1) piece(); "
         + "return Math.round((performance.now() - begin) * 1000); })()"

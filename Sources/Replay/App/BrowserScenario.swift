@@ -4,25 +4,27 @@ package import FakeServers
 internal import Phone
 internal import Providers
 
-/// A device scenario of a real web app in a real browser: phones are browser contexts, launches are
-/// pages, and the shim stands where the native runtime would.
+/// A scenario (a contract for an app on a phone) that runs with a real web app in a real browser.
+///
+/// Each simulated phone is a browser context, and each launch is a page. A script that Assay
+/// injects into the page replaces the native runtime of the phone.
 package final class BrowserScenario: Sendable {
-    /// What every scenario of a run shares.
+    /// The browser, the profile and the measurements that all scenarios of a run share.
     package struct Setting: Sendable {
         package let chromium: Chromium
         package let url: String
         package let profile: Profile
         package let base: Instant
-        /// Hosts other than loopback that a page may call.
+        /// The hosts other than loopback that pages may call.
         package let allowedHosts: Set<String>
         package let clock: any RunClock
-        /// How much of the time we had.
+        /// The object that measures how much processor time Assay's process gets.
         package let heartbeat: Heartbeat
-        /// How much of it the pages had.
+        /// The object that measures how much processor time the pages get.
         package let pulse: BrowserPulse
-        /// When one more scenario may begin.
+        /// The object that limits the number of scenarios that begin at the same time.
         let admission: BrowserAdmission
-        /// Hosts that pages wanted to call and were not allowed to.
+        /// The hosts outside of `allowedHosts` that pages tried to call; these calls were blocked.
         package let blockedHosts = Locked<Set<String>>([])
 
         package init(
@@ -46,7 +48,7 @@ package final class BrowserScenario: Sendable {
             admission = BrowserAdmission(openingMax: openingMax, clock: clock) { pulse.slowdown }
         }
 
-        /// Goes on beside all scenarios until it is cancelled.
+        /// Measures lost processor time while scenarios run, until the task is canceled.
         package func accompany() async {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.heartbeat.beat() }
@@ -54,7 +56,8 @@ package final class BrowserScenario: Sendable {
             }
         }
 
-        /// By so much waits are longer while pages starve.
+        /// The factor by which waits are extended while pages have too little processor time; 1
+        /// means unchanged.
         var stretch: Int { min(Patience.stretchMax, Int(pulse.slowdown)) }
     }
 
@@ -63,38 +66,50 @@ package final class BrowserScenario: Sendable {
         var contexts: [String: String] = [:]
         var pages: [String: [BrowserPage]] = [:]
         var tasks: [Task<Void, Never>] = []
-        /// Calls to the backend that are not answered yet, and whether somebody waits for that.
+        /// The calls from pages to the backend that have no outcome yet, by journal number.
+        ///
+        /// The value is false for a call that will never get a response, because no wait depends on
+        /// such a call.
         var open: [Int: Bool] = [:]
-        /// The same calls, by the browser's name for them.
+        /// The journal numbers of calls to the backend, by page session and the browser's request
+        /// ID.
         var calls: [String: Int] = [:]
-        /// A wait ended because the machine took too much of it.
+        /// Whether a wait ended early because the machine was too busy.
         var wasCut = false
-        /// Pages whose scripts have run.
+        /// The browser sessions of the pages that have loaded.
         var loaded: Set<String> = []
-        /// When the page last said anything, and when the last reply reaches it.
+        /// The time of the last activity of a page, in microseconds since the scenario began.
+        ///
+        /// The next value is the time when the last reply of the native runtime reaches the page,
+        /// on the same scale.
         var lastSign: Int64 = 0
         var repliesUntil: Int64 = 0
         var kills = KillWatch()
-        /// Where the journal stood when the act began that goes on.
+        /// The number of entries in the journal when the current user action began.
         var actStart = 0
         var agrees = false
         var trouble: RunRecord.Trouble?
-        /// Calls of the page's own backend, by the browser's number for them.
+        /// The journal numbers of calls that were passed on to the page's own backend.
+        ///
+        /// The key is the page session and the browser's request ID.
         var passed: [String: Int] = [:]
     }
 
     let setting: Setting
     let state: Locked<State>
-    /// By which it was let in; nil: nobody had to let it in.
+    /// The number of the scenario from `BrowserAdmission`; nil for a scenario that does not count
+    /// there.
     let number: Int?
     private let start: Duration
 
-    /// So long the page has to keep silent before it counts as done.
+    /// The silence after which a page counts as having finished its work, in microseconds.
     static let quiet: Int64 = 250_000
-    /// So long a page may take to do anything about a tap, unless a question to the native side is
-    /// open, which may take the whole startup budget.
+    /// The longest time for the reaction of a page to a tap, in microseconds.
+    ///
+    /// If the page waits for the native runtime, the limit is the startup time in the profile
+    /// instead.
     static let reaction: Int64 = 2_500_000
-    /// So long the scripts of a page may take to arrive and run.
+    /// The longest time for the scripts of a page to load and run.
     static let loading: Duration = .seconds(30)
 
     init(_ name: String, _ setting: Setting, number: Int? = nil) {
@@ -109,22 +124,24 @@ package final class BrowserScenario: Sendable {
                     profile: setting.profile,
                     base: setting.base,
                     seed: generator.next(),
-                    // Late is what comes after the app has given up, not after the package has.
+                    // A delayed reply comes after the app itself has given up waiting for it, not
+                    // only its client library.
                     late: setting.profile.app.startup + .seconds(2)
                 )
             )
         )
     }
 
-    /// Carries a scenario out.
+    /// Runs a scenario in the browser, and returns its record.
     ///
     /// - Parameters:
-    ///   - plan: The contract's steps.
+    ///   - plan: The steps of the contract.
     ///   - name: The namespace of the run.
-    ///   - setting: Browser, page and profile.
-    ///   - judging: The judge, who gets a picture of a page that is not green.
-    ///   - pictured: Takes a picture of every page, as the bytes of a PNG; nil: nobody wants them all.
-    /// - Returns: What the run left behind.
+    ///   - setting: The browser, the page and the profile.
+    ///   - judging: Judges the run, and stores a screenshot of a page that failed.
+    ///   - pictured: Receives a screenshot of the page, as the bytes of a PNG, for every
+    ///     verdict; nil if only screenshots of failures are wanted.
+    /// - Returns: The record of the run.
     package static func run(
         _ plan: RunPlan,
         name: String,
@@ -149,7 +166,7 @@ package final class BrowserScenario: Sendable {
     var clock: any RunClock { setting.clock }
     var devTools: DevTools { setting.chromium.devTools }
 
-    /// Microseconds since the scenario began.
+    /// The number of microseconds since the scenario began.
     var now: Int64 { (clock.now - start).microseconds }
 
     func edit<Result>(_ body: (inout State, Int64) -> Result) -> Result {
@@ -188,7 +205,8 @@ package final class BrowserScenario: Sendable {
         return record
     }
 
-    /// What is known so far, with a look at every page and phone.
+    /// Returns the record of the scenario up to now, after reading the state of all pages and
+    /// phones.
     private func look(_ plan: RunPlan) async -> RunRecord {
         for phone in state.withLock({ $0.pages.keys.sorted() }) {
             guard let page = page(phone) else { continue }
@@ -209,7 +227,8 @@ package final class BrowserScenario: Sendable {
                 settling: .window(.microseconds(Self.quiet)),
                 trouble: state.trouble
             )
-            // Waits count the time that pages had; only one that was cut short is in doubt.
+            // Waits do not count time in which pages had no processor time, so only a wait that was
+            // cut short is in doubt.
             record.starvation = setting.heartbeat.starvation(
                 since: start,
                 waitBegan: setting.clock.now,
@@ -238,7 +257,8 @@ package final class BrowserScenario: Sendable {
 
     // MARK: Waiting
 
-    /// Waits until the page is quiet and the condition holds, or the time is over.
+    /// Waits until the page is quiet and a condition holds, or the given time in microseconds is
+    /// over.
     func wait(
         atMost time: Int64,
         until isMet: @Sendable (State, Int64) -> Bool = { _, _ in true }

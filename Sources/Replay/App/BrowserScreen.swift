@@ -1,12 +1,13 @@
 internal import Conformance
 internal import Phone
 
-/// What is found on a page, and done to it, by the selectors of the profile.
+/// Finds, reads and operates the elements of a page with the CSS selectors in the profile.
 extension BrowserScenario {
-    /// Why an element cannot be tapped; nil when it can, or when the page does not answer.
+    /// Returns the reason why an element cannot be tapped; nil if it can be, or if the page does
+    /// not respond.
     ///
-    /// An upgrade that nobody can see or press is a gate that is shut; what else is hidden is tapped
-    /// all the same, because menus differ more than what their entries do.
+    /// An upgrade button that is hidden or disabled counts as locked. Other hidden elements are
+    /// tapped anyway. Apps have very different menus, but their menu entries do the same things.
     func obstacle(to selector: String, for tap: Tap, on page: BrowserPage) async -> String? {
         let found = await page.evaluate(
             "(function () { var found = document.querySelector(\(Self.quoted(selector))); "
@@ -22,12 +23,12 @@ extension BrowserScenario {
         }
     }
 
-    /// Whether an element is on the page, seen or not; nil: that is no selector.
+    /// Returns whether a CSS selector matches an element that is visible on the page.
     func finds(_ selector: String, on page: BrowserPage) async -> Bool {
         await survey([selector], on: page)?.first == .there
     }
 
-    /// What becomes of each of these selectors; nil when the page does not answer.
+    /// Looks up each of these CSS selectors on the page; nil if the page does not respond.
     func survey(_ selectors: [String], on page: BrowserPage) async -> [AppPreflight.Found]? {
         let list = JSONValue.array(selectors.map(JSONValue.string)).text
         let found = await page.evaluate(
@@ -41,7 +42,8 @@ extension BrowserScenario {
         return answers?.map { AppPreflight.Found(rawValue: $0.string ?? "") ?? .absent }
     }
 
-    /// Waits for an element that a tap before may have brought.
+    /// Waits for an element that appears only after an earlier tap, and returns whether it
+    /// appeared.
     func comes(_ selector: String, on page: BrowserPage) async -> Bool {
         let patience = Patience(.microseconds(Self.reaction), setting.heartbeat, clock)
         while !Task.isCancelled {
@@ -52,7 +54,8 @@ extension BrowserScenario {
         return false
     }
 
-    /// What could be tapped on a page, as selectors that a person would write.
+    /// Returns the elements of the page that can be tapped, as CSS selectors that a person would
+    /// write.
     func tappable(on page: BrowserPage) async -> [String] {
         let found = await page.evaluate(
             "JSON.stringify(Array.prototype.slice.call(document.querySelectorAll("
@@ -68,17 +71,18 @@ extension BrowserScenario {
         return (list?.array ?? []).compactMap(\.string)
     }
 
-    /// A script that taps an element, if it is there.
+    /// Returns a JavaScript expression that taps an element if it is on the page.
     static func clicking(_ selector: String) -> String {
         "(function () { var found = document.querySelector(\(quoted(selector))); "
             + "if (found) found.click(); return found !== null; })()"
     }
 
-    /// Fills in what the profile names: `account` and `password`.
+    /// Fills in the input fields for which the profile has selectors: `account` and `password`.
     func fill(_ values: [String: String], on page: BrowserPage?) async {
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             guard let selector = profile.app.inputs[name] else { continue }
-            // Frameworks listen to the setter of the element's own class.
+            // Web frameworks notice a new value only if it is set with the setter of the element's
+            // class.
             _ = await page?.evaluate(
                 "(function () { var found = document.querySelector(\(Self.quoted(selector))); "
                     + "if (!found) return false; Object.getOwnPropertyDescriptor("
@@ -92,7 +96,9 @@ extension BrowserScenario {
 
     private static func quoted(_ text: String) -> String { JSONValue.string(text).text }
 
-    /// What the page shows of what the profile names; nil when it does not answer.
+    /// Returns the contents of the page elements for which the profile has selectors.
+    ///
+    /// Returns nil if the page does not respond.
     func screen(_ page: BrowserPage) async -> JSONValue? {
         let selectors = JSONObject(
             members: profile.app.shows.sorted { $0.key.rawValue < $1.key.rawValue }.map {
@@ -125,7 +131,7 @@ extension BrowserScenario {
         return .object(result)
     }
 
-    /// What the page's words mean: `active`, `none`, or that it is not known.
+    /// Translates the text of the page's status element into `active`, `none` or `unknown`.
     private func status(_ value: JSONValue) -> JSONValue {
         guard let text = value.string?.lowercased() else { return .null }
         for name in ["none", "active"]

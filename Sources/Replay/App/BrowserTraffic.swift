@@ -4,7 +4,10 @@ internal import FakeServers
 internal import Phone
 internal import Providers
 
-/// What pages say: commands, errors, and calls that are held until somebody answers them.
+/// Handles the events of pages: commands to the native runtime, errors, and requests to the
+/// backend.
+///
+/// The browser holds each request until Assay decides its outcome.
 extension BrowserScenario {
     func take(_ event: DevTools.Event, _ page: BrowserPage) async {
         let parameters = event.parameters
@@ -19,7 +22,8 @@ extension BrowserScenario {
             page.hold(request.number)
             await hold(request, page)
         case "Page.frameRequestedNavigation":
-            // A page may also send its commands by going there (section 7.1).
+            // A page may also send a command by navigating to its URL (section 7.1 of the fact
+            // sheet of the app runtime).
             guard let url = parameters["url"]?.string,
                 let scheme = url.split(separator: ":").first.map(String.init),
                 BridgeCommand.schemes.contains(scheme)
@@ -40,17 +44,17 @@ extension BrowserScenario {
                 state.world.write(.pageLoaded, on: page.phone, at: time)
             }
         case "Network.loadingFailed":
-            // The page gave up waiting, or is gone.
+            // The page has canceled the request, or the page was closed.
             guard parameters["canceled"] == true, let number = parameters["requestId"]?.string,
                 let sequence = state.withLock({ $0.calls[page.session + number] })
             else { return }
-            finish(sequence, .failed(.closed, "the page gave it up"))
+            finish(sequence, .failed(.closed, "the page canceled the request"))
         case "Inspector.targetCrashed":
             edit { state, time in
                 state.world.write(.pageError("the page crashed"), on: page.phone, at: time)
                 state.pages[page.phone]?.removeAll { $0 === page }
             }
-        // A browser tells of more than anybody asked for.
+        // The browser sends more kinds of events than a scenario needs.
         default: break
         }
     }
@@ -77,7 +81,8 @@ extension BrowserScenario {
                 let text = content["text"]?.string ?? ""
                 state.world.write(.pageError(text), on: page.phone, at: time)
             }
-        // The binding is open to every script of the page, and only ours says these.
+        // Every script of the page can call this function, but only the script that Assay injects
+        // sends these kinds of messages.
         default: break
         }
     }
@@ -98,7 +103,7 @@ extension BrowserScenario {
         from.apply(reply)
     }
 
-    /// Whether the page dies instead of saying this.
+    /// Kills the page if a planned kill is due now, and returns whether it was killed.
     private func dies(_ page: BrowserPage) -> Bool {
         let dies = state.withLock { $0.kills.isDying(page.phone) }
         if dies { kill(page) }
@@ -152,7 +157,7 @@ extension BrowserScenario {
                 (sequence, answer) =
                     state.world.call(route, request.message, from: page.ref, at: time)
             }
-            // What is never answered is waited for by nobody.
+            // A call that never gets a response is not waited for.
             state.open[sequence] = answer != .never
             if let number = request.networkNumber {
                 state.calls[page.session + number] = sequence
@@ -167,12 +172,12 @@ extension BrowserScenario {
                 ["requestId": .string(request.number), "interceptResponse": true]
             )
         case .reset?:
-            finish(sequence, .failed(.closed, "by plan"))
+            finish(sequence, .failed(.closed, "planned reset"))
             refuse(request, page, reason: "ConnectionReset")
         case .never?: break
         case .answered(let response, let delay)?:
             if delay > .zero {
-                // The plan says how long this answer takes.
+                // The contract sets the delay of this response.
                 let clock = clock
                 let task = clock.task { [weak self] in
                     await clock.pause(delay)
@@ -185,7 +190,7 @@ extension BrowserScenario {
         }
     }
 
-    /// A call is over; what becomes of it after that, nobody hears.
+    /// Records the first outcome of a call; later outcomes of the same call are ignored.
     private func finish(_ sequence: Int, _ outcome: Exchange.Outcome) {
         edit { state, time in
             state.lastSign = time
@@ -206,7 +211,8 @@ extension BrowserScenario {
         fulfil(request, response, page)
     }
 
-    /// Whether an answer to that route is where the page is to die.
+    /// Kills the page if the contract kills it when this route responds, and returns whether it was
+    /// killed.
     private func isKilled(at route: String, _ page: BrowserPage) -> Bool {
         let isKilled = state.withLock { $0.kills.answered(route, on: page.phone) }
         guard isKilled else { return false }
@@ -243,7 +249,7 @@ extension BrowserScenario {
         )
     }
 
-    /// A page of another origin asks whether it may call.
+    /// Responds to a CORS preflight request of a page whose origin is not that of the backend.
     private func preflight(_ request: PageRequest, _ page: BrowserPage) {
         let wanted = request.message[field: "access-control-request-headers"] ?? "content-type"
         fulfil(
@@ -259,7 +265,7 @@ extension BrowserScenario {
         )
     }
 
-    /// The page's own backend has answered.
+    /// Records a response that the page's own backend has sent, and passes it on to the page.
     private func answered(_ request: PageRequest, _ page: BrowserPage) async {
         let sequence = state.withLock {
             $0.passed.removeValue(forKey: page.session + request.number)

@@ -3,15 +3,16 @@ internal import FakeServers
 internal import Phone
 internal import Providers
 
-/// The phones of a run before a real backend, and what the store has told because of them.
+/// The simulated phones of a run against a real backend, with the store events that their purchases
+/// caused.
 struct LiveApps: Sendable {
     var stage: ScriptedStage<LiveSurroundings>?
-    /// Events that the store has told of and nobody has delivered.
+    /// Events of the simulated store that no delivery of the contract has sent yet.
     var events: [JSONObject] = []
 }
 
 extension Play {
-    /// Carries out what a contract lets happen on a phone.
+    /// Executes a step of the contract that happens on a simulated phone.
     mutating func carryOut(_ step: PhoneStep) async {
         let name = namespace.name
         world.edit(name, notifies: false) { services, _ in
@@ -47,13 +48,13 @@ extension Play {
         return ScriptedStage(surroundings, defects: run.clientDefects, seed: generator.next())
     }
 
-    /// What every page and phone holds when the steps are over.
+    /// Records the final state of all pages and phones after the last step of the contract.
     func observePhones() async {
         var stage = live.stage
         await stage?.finish()
     }
 
-    /// What the store has told since the last look.
+    /// Collects the events that the simulated store has created since the last call.
     private mutating func collectEvents() {
         let told = world.edit(namespace.name, notifies: false) { services, _ in
             defer { services.told = [] }
@@ -62,14 +63,16 @@ extension Play {
         live.events += told ?? []
     }
 
-    /// The body of the next event of that type; none is the run's trouble.
+    /// Returns the body of the next store event with the given type, such as `INITIAL_PURCHASE`.
+    ///
+    /// If there is no such event, the run ends and is inconclusive.
     mutating func told(_ type: String) -> [UInt8] {
         guard let index = live.events.firstIndex(where: { $0["type"]?.string == type })
         else {
             let known = live.events.compactMap { $0["type"]?.string }
             trouble = .disturbanceMissed(
-                "the store told of no \(type)"
-                    + (known.isEmpty ? "" : "; it told of \(known.joined(separator: ", "))")
+                "the simulated store sent no \(type) event"
+                    + (known.isEmpty ? "" : "; it sent \(known.joined(separator: ", "))")
             )
             return []
         }

@@ -3,31 +3,34 @@ internal import FakeServers
 internal import Phone
 internal import Providers
 
-/// What an app talks to when it stands before a real backend: the run's fakes and the backend.
+/// The environment of an app that runs against a real backend: that backend, and the fakes of the
+/// run.
 ///
-/// The fakes are called in this process. The journal keeps real time.
+/// The app calls the fakes directly in this process. The journal keeps real time.
 struct LiveSurroundings: PhoneSurroundings {
     let world: FakeWorld
     let client: any Transport
     let profile: Profile
     let base: Instant
     var namespace: Namespace
-    /// Virtual time, for the labels of the journal.
+    /// The current time in the contract, which labels the entries of the journal.
     var now: Instant
     let firstSequence: Int
     let defects: Set<AccountApp.Defect>
-    /// A token as Firebase would sign it right now, for that user.
+    /// Returns an ID token for a user, as Firebase would sign it now.
     let token: @Sendable (TokenSpec, String) -> String?
 
-    /// The apps with accounts, by phone; a phone that is not here runs a page, or nothing.
+    /// The apps with accounts, by the name of the phone that they are installed on.
+    ///
+    /// A phone without an entry runs a page or no app.
     var accountApps: [String: AccountApp] = [:]
-    /// The kind of app that was last launched on a phone.
+    /// The kind of app that was launched last on each phone.
     private var running: [String: AppAction.App] = [:]
-    /// What the store account of a phone has bought, for an app that is installed again.
+    /// The purchases of each phone's store account, for an app that is installed again.
     private var receipts: [String: [AccountApp.Receipt]] = [:]
     private var installCount = 0
     private var loads: [String: Int] = [:]
-    /// How the way from the app to the backend behaves.
+    /// The planned faults and delays of the app's calls to the backend.
     private var plan = AppBackendPlan()
 
     init(
@@ -56,7 +59,9 @@ struct LiveSurroundings: PhoneSurroundings {
         world.journal.read { $0.exchanges(in: namespace.name, from: firstSequence) }
     }
 
-    /// Phones that only an app with accounts was used on have nothing to show.
+    /// The names of the phones whose final state is recorded.
+    ///
+    /// A phone that ran only an app with accounts has no state to record.
     var phones: [String] { loads.keys.sorted() }
 
     mutating func assign(_ id: String, to user: String) { namespace.assign(id, to: user) }
@@ -88,7 +93,8 @@ struct LiveSurroundings: PhoneSurroundings {
     mutating func use(_ action: AppAction) async -> String? {
         let phone = action.phone
         guard Performer.accountApp.supports(.gesture(action.name)) else {
-            return "\(Performer.accountApp) on \(phone) knows no 'app: \(action.name.rawValue)'"
+            return "\(Performer.accountApp) on \(phone) does not support "
+                + "'app: \(action.name.rawValue)'"
         }
         if action.name.isLaunch { running[phone] = .accounts }
         var app = accountApps[phone] ?? install(on: phone)
@@ -105,16 +111,16 @@ struct LiveSurroundings: PhoneSurroundings {
         }
         accountApps[phone] = app
         receipts[phone] = app.receipts
-        // From now on the contract's names stand for these ids.
+        // From now on, the user names in the contract stand for these IDs.
         if let name = action.anonymous { assign(app.revenueCatID, to: name) }
-        // An account is one person: whoever it was first, it stays.
+        // An account belongs to one person, so the first ID that it got stays.
         if let account = action.account, let uid = app.uid, namespace.assigned[account] == nil {
             assign(uid, to: account)
         }
-        // Whatever a provider refuses, unless that was the point, leaves nothing to judge.
+        // If a provider refused the action and no refusal was intended, nothing can be judged.
         guard (app.failure == nil) == action.hasWrongPassword else { return nil }
         return "'app: \(action.name.rawValue)' "
-            + (app.failure.map { "failed at \($0)" } ?? "succeeded and should have failed")
+            + (app.failure.map { "failed at \($0)" } ?? "succeeded but should have failed")
     }
 
     private mutating func install(on phone: String) -> AccountApp {
@@ -148,7 +154,7 @@ struct LiveSurroundings: PhoneSurroundings {
         }
     }
 
-    /// The app with accounts tells the backend of an id; nil: it did not answer.
+    /// Calls a route of the backend for the app with accounts; returns nil if there is no response.
     private mutating func tell(
         _ route: String,
         _ values: [String: String],
@@ -156,12 +162,13 @@ struct LiveSurroundings: PhoneSurroundings {
         _ phone: String
     ) async -> HTTPMessage.Response? {
         guard let endpoint = profile.endpoints[route] else { return nil }
-        // Backends that verify signatures know the keys of all runs, not those of one.
+        // The token is signed with the keys that all runs share, because a backend that verifies
+        // signatures knows only these.
         var spec = TokenSpec()
-        // The session is no older than the account.
+        // The session of the user is not older than the account.
         for claim in ["iat", "auth_time"] { spec.claims[claim] = .integer(world.now.seconds) }
         let signed = route == "delete-account" ? self.token(spec, values["id"] ?? "") : nil
-        // The backend's calls about this id are this run's.
+        // Calls of the backend that name this ID belong to this run.
         if let id = values["id"] { world.know([id], namespace: namespace.name) }
         let (_, outcome) = await send(
             endpoint,
@@ -179,7 +186,7 @@ struct LiveSurroundings: PhoneSurroundings {
 
     mutating func launch(_ phone: String, isReload: Bool, at time: Int64) -> PhoneLaunch {
         running[phone] = .despia
-        // What the app found tells later what it changed.
+        // The state of the phone before its first launch shows later what the app changed.
         if loads[phone] == nil { observe(phone, at: time) }
         loads[phone, default: 0] += 1
         let device = show(phone)
@@ -222,7 +229,8 @@ struct LiveSurroundings: PhoneSurroundings {
     ) async -> (sequence: Int, answer: AppBackend.Answer)? {
         guard let endpoint = profile.appEndpoint(route) else { return nil }
         let planned = plan.takeNext(route) ?? .ok
-        // Handed to the backend, and its answer is lost, or another one reaches the app.
+        // The planned error status that the app gets; the real response of the backend is then
+        // lost.
         var lost: Int?
         var delay = Duration.zero
         switch planned {
@@ -248,10 +256,10 @@ struct LiveSurroundings: PhoneSurroundings {
         return (sequence, .answered(usual(response, route, values, endpoint), after: delay))
     }
 
-    /// The call stands in the journal as it went, in real time.
+    /// Does nothing, because `call` has already recorded the outcome in real time.
     func complete(_ sequence: Int, _ outcome: Exchange.Outcome, at time: Int64) {}
 
-    /// The backend's answer in the words of the scripted app.
+    /// Translates a response of the backend into the format that the scripted app reads.
     private func usual(
         _ response: HTTPMessage.Response,
         _ route: String,
@@ -264,7 +272,8 @@ struct LiveSurroundings: PhoneSurroundings {
             let told: JSONValue? = place.map { ["access": body[$0] ?? .null] }
             return HTTPMessage.Response(response.status, json: told ?? body)
         }
-        // The id where this backend answers it, in the place where the scripted app looks.
+        // The ID moves from its field in the backend's response to the field that the scripted app
+        // reads.
         let place =
             endpoint.answerID ?? profile.places(in: route)["id"]
             ?? JSONPointer(tokens: ["appUserId"])
@@ -275,7 +284,7 @@ struct LiveSurroundings: PhoneSurroundings {
         )
     }
 
-    /// One call of an app to its backend, as it goes over the wire.
+    /// Sends one call of an app to the backend, and records it in the journal.
     private func send(
         _ endpoint: Profile.Endpoint,
         _ values: [String: String],
@@ -307,7 +316,7 @@ struct LiveSurroundings: PhoneSurroundings {
         return (sequence, outcome)
     }
 
-    // MARK: What is given
+    // MARK: Given conditions
 
     mutating func apply(_ change: PhoneChange, product: String?, at time: Int64) -> [JSONValue] {
         let phone = change.phone
@@ -316,7 +325,7 @@ struct LiveSurroundings: PhoneSurroundings {
             if let app = accountApps.removeValue(forKey: phone) { receipts[phone] = app.receipts }
             running[phone] = nil
         case .secondPhone:
-            // Both have one store account.
+            // The two phones share one store account.
             if let app = accountApps["phone"] { receipts[phone] = app.receipts }
         case .complete: tellSubscription(of: phone)
         case .cloned, .loseID, .cancel, .fail, nil: break
@@ -332,7 +341,8 @@ struct LiveSurroundings: PhoneSurroundings {
         } ?? []
     }
 
-    /// The SDK tells RevenueCat which subscription of OneSignal's this phone has.
+    /// Stores the phone's OneSignal subscription ID in the customer attributes of RevenueCat, as
+    /// the SDK does.
     private func tellSubscription(of phone: String) {
         let device = show(phone)
         guard let player = device["playerId"]?.string, let buyer = device["externalId"]?.string
@@ -358,7 +368,7 @@ struct LiveSurroundings: PhoneSurroundings {
 
     mutating func carryOut(_ act: StoreAct) -> String? {
         guard let kind = StoreAction.Kind(rawValue: act.name) else {
-            return "the store knows no '\(act.name)'"
+            return "the store does not support '\(act.name)'"
         }
         let action = StoreAction(kind, user: namespace.id(of: act.user))
         let refusal = world.edit(namespace.name) { services, now -> String? in

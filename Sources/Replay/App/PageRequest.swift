@@ -1,18 +1,21 @@
 internal import Conformance
 
-/// A request of a page that the browser holds until somebody says what becomes of it.
+/// A request of a page that the browser holds until Assay decides its outcome.
 struct PageRequest {
     let number: String
     let url: String
     let message: HTTPMessage.Request
     let origin: String?
-    /// The status of the answer, when it is the answer that is held.
+    /// The status of the response; nil if the browser holds the request itself and not the
+    /// response.
     let answeredStatus: Int?
     let answeredFields: [HTTPMessage.Field]
     let failure: String?
-    /// The browser's name for the call on the network; nil: it has none.
+    /// The browser's network ID of the request; nil for a request without one.
     let networkNumber: String?
-    /// A script of the page makes it, as opposed to what a document consists of.
+    /// Whether a script of the page sent the request.
+    ///
+    /// Otherwise, the request loads the document or one of its files.
     let isScripted: Bool
 
     init?(_ parameters: JSONValue) {
@@ -41,7 +44,7 @@ struct PageRequest {
         isScripted = ["XHR", "Fetch"].contains(parameters["resourceType"]?.string)
     }
 
-    /// The host that it goes to; nil for pictures in the page and the like.
+    /// The host of the request's URL; nil for URLs without a host, such as data URLs.
     var host: String? {
         guard url.hasPrefix("http://") || url.hasPrefix("https://") || url.hasPrefix("ws"),
             let scheme = url.firstRange(of: "://")
@@ -51,7 +54,7 @@ struct PageRequest {
         return String(authority.prefix { $0 != ":" })
     }
 
-    /// Headers that let a page of another origin read an answer that we made.
+    /// The CORS headers that let a page from another origin read a response made by Assay.
     var openHeaders: [HTTPMessage.Field] {
         guard let origin else { return [] }
         return [

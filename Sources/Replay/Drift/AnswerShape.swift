@@ -1,17 +1,24 @@
 package import Conformance
 
-/// The shape of an answer: which members stand where and what kind of value they have, with nothing
-/// of what they say.
+/// The shape of a JSON response: the path and the kind (string, number, …) of each value, without
+/// the values.
 package struct AnswerShape: Hashable, Sendable {
-    /// Kinds by place; all items of a list share one place, `/items/*`.
+    /// The kinds of the values at each path.
+    ///
+    /// All items of a list share one path, such as `/items/*`.
     package private(set) var kinds: [String: Set<String>] = [:]
-    /// How many values stand at a place: fewer than there are objects around it, where a member is not
-    /// in all of them.
+    /// The number of values at each path.
+    ///
+    /// If some objects lack a member, the path of that member has fewer values than the path of the
+    /// objects.
     private var counts: [String: Int] = [:]
 
+    /// Creates the shape of a response.
+    ///
     /// - Parameters:
-    ///   - value: The answer's body.
-    ///   - openMembers: Members whose own members are named by people: they share one place too.
+    ///   - value: The body of the response.
+    ///   - openMembers: The names of members that are maps with arbitrary keys. All values of such
+    ///     a map share one path.
     package init(_ value: JSONValue, openMembers: Set<String>) {
         add(value, at: "", isOpen: false, openMembers)
     }
@@ -43,10 +50,11 @@ package struct AnswerShape: Hashable, Sendable {
 
     // MARK: Comparing
 
-    /// A place at which two answers differ.
+    /// A path at which the response of the live service and the response of the fake differ.
     package struct Difference: Hashable, Sendable, Comparable {
         package enum Kind: Hashable, Sendable {
-            /// Only the live service has it, with values of these kinds.
+            /// Only the response of the live service has a value at the path; the strings are the
+            /// kinds of the value.
             case onlyLive([String])
             case onlyFake([String])
             case kinds(live: [String], fake: [String])
@@ -60,15 +68,16 @@ package struct AnswerShape: Hashable, Sendable {
         }
     }
 
-    /// Where a live answer differs from the fake's.
+    /// Returns the paths at which the response of the live service differs from the response of the
+    /// fake.
     ///
-    /// A list or a map that is empty says nothing about what would stand in it, and null nothing about
-    /// the kind of what may stand there.
+    /// An empty list or map does not show the shape of its items, and null does not show the kind
+    /// of a value.
     ///
     /// - Parameters:
-    ///   - fake: The fake's answer.
-    ///   - optional: Members that the live service leaves out while nothing is set.
-    /// - Returns: The places, in their order.
+    ///   - fake: The shape of the fake's response.
+    ///   - optional: The members that the live service omits when they are not set.
+    /// - Returns: The differences, sorted by path.
     package func differences(
         from fake: AnswerShape,
         optional: Set<String> = []
@@ -100,14 +109,18 @@ package struct AnswerShape: Hashable, Sendable {
         return found.sorted()
     }
 
-    /// Whether only some of the objects have it: the others of the live service may have none such.
+    /// Returns whether only some of the objects at the parent path have the member at this path.
+    ///
+    /// Then all objects of the live service may lack the member.
     private func isSometimes(_ place: String) -> Bool {
         guard let slash = place.lastIndex(of: "/") else { return false }
         return counts[place, default: 0] < counts[String(place[..<slash]), default: 0]
     }
 
-    /// Whether the other answer could have shown it: what it would stand in is there, and is no list
-    /// and no map that may just be empty.
+    /// Returns whether the other response could have contained a value at a path.
+    ///
+    /// It could if it has the object that surrounds the value. A missing item proves nothing,
+    /// because a list or a map may be empty.
     private static func isComparable(_ place: String, in other: AnswerShape) -> Bool {
         guard !place.hasSuffix("/*"), let slash = place.lastIndex(of: "/") else { return false }
         return other.kinds[String(place[..<slash])]?.contains("an object") ?? false

@@ -1,17 +1,18 @@
 package import Conformance
 package import Providers
 
-/// Reads a live service and the fake alike, and says where their answers differ in shape.
+/// Sends the same GET requests to a live service and to its fake, and reports differences in the
+/// shape of the responses.
 ///
-/// Nothing but `GET` is called, and only operations that the service's description lists.
+/// Only operations in the service's API description are called.
 package struct DriftReading: Sendable {
-    /// What became of one operation.
+    /// The result of the comparison for one operation of the service.
     package struct Line: Sendable {
         package enum Outcome: Sendable {
             case alike
             case differs([AnswerShape.Difference])
             case status(live: Int, fake: Int)
-            /// Not asked, or not to be read; in words.
+            /// The operation could not be compared; the string is the reason.
             case unseen(String)
         }
 
@@ -19,11 +20,11 @@ package struct DriftReading: Sendable {
         package let outcome: Outcome
     }
 
-    /// Calls one of the two.
+    /// Sends a request to one of the two sides: the live service or the fake.
     package typealias Call =
         @Sendable (HTTPMessage.Request) async -> Result<HTTPMessage.Response, Unreachable>
 
-    /// Why no answer came.
+    /// The error when the live service or the fake gives no response.
     package struct Unreachable: Error, Sendable {
         package let text: String
 
@@ -33,9 +34,12 @@ package struct DriftReading: Sendable {
     private let reading: LiveReading
     private let operations: [ServiceOperation]
 
+    /// Selects the operations that can be compared: the GET operations that the fake supports and
+    /// the API description lists.
+    ///
     /// - Parameters:
-    ///   - reading: How the service is read.
-    ///   - operations: Its inventory.
+    ///   - reading: The rules for reading the service.
+    ///   - operations: All known operations of the service.
     package init(_ reading: LiveReading, of operations: [ServiceOperation]) {
         self.reading = reading
         self.operations = operations.filter {
@@ -43,16 +47,16 @@ package struct DriftReading: Sendable {
         }
     }
 
-    /// Reads both sides.
+    /// Compares the responses of the live service with those of the fake.
     ///
     /// - Parameters:
-    ///   - given: Names that the user knows, for the live side.
-    ///   - fakeGiven: The same for the fake.
-    ///   - live: Calls the service.
-    ///   - fake: Calls the fake.
-    ///   - progress: Is told of each operation before it is asked for.
-    /// - Returns: A line for each operation.
-    /// - Throws: When one of the two gives no answer at all.
+    ///   - given: The values of path parameters for the live service that the user has given.
+    ///   - fakeGiven: The values of path parameters for the fake.
+    ///   - live: Sends a request to the live service.
+    ///   - fake: Sends a request to the fake.
+    ///   - progress: Receives each operation before it is called.
+    /// - Returns: One line for each operation.
+    /// - Throws: `Unreachable` when the live service or the fake does not respond at all.
     package func compare(
         given: [String: String],
         fakeGiven: [String: String],
@@ -84,23 +88,25 @@ package struct DriftReading: Sendable {
     ) async throws(Unreachable) -> Line.Outcome {
         let template = operation.path + (reading.queries[operation.path] ?? "")
         guard let target = Self.filled(template, known) else {
-            return .unseen("nothing of the live service is known to ask it about")
+            return .unseen("no value for a parameter of its path is known for the live service")
         }
         guard let ownTarget = Self.filled(template, own) else {
-            return .unseen("the fake has nothing to ask it about")
+            return .unseen("no value for a parameter of its path is known for the fake")
         }
         let there = try await live(HTTPMessage.Request("GET", target)).get()
         let here = try await fake(HTTPMessage.Request("GET", ownTarget)).get()
-        if there.status == 429 { return .unseen("the live service said 429: too many calls") }
+        if there.status == 429 { return .unseen("the live service returned 429: too many calls") }
         if [401, 403].contains(there.status), there.status != here.status {
-            return .unseen("the live service said \(there.status): the key has no right to it")
+            return .unseen(
+                "the live service returned \(there.status): the key does not permit this call"
+            )
         }
         guard there.status == here.status else {
             return .status(live: there.status, fake: here.status)
         }
         guard let theirs = try? JSONValue(parsing: there.body),
             let ours = try? JSONValue(parsing: here.body)
-        else { return .unseen("an answer is no JSON") }
+        else { return .unseen("the live service or the fake sent a response that is not JSON") }
         let open = reading.openMembers
         let found = AnswerShape(theirs, openMembers: open)
             .differences(
@@ -110,7 +116,9 @@ package struct DriftReading: Sendable {
         return found.isEmpty ? .alike : .differs(found)
     }
 
-    /// The names of paths, from what is given and what lists hold.
+    /// Returns values for the path parameters of operations, such as the ID of a customer.
+    ///
+    /// These are the given values, and values from lists that the service returns.
     private func values(
         _ given: [String: String],
         _ call: Call
@@ -128,7 +136,8 @@ package struct DriftReading: Sendable {
         return values
     }
 
-    /// A path with values in the place of its names; nil where one is not known.
+    /// Returns a request path with its parameters replaced by values; nil when the value of a
+    /// parameter is not known.
     private static func filled(_ template: String, _ values: [String: String]) -> String? {
         var filled = ""
         var rest = template[...]

@@ -1,24 +1,28 @@
 internal import Conformance
 
-/// What a probe's answer means, told by what a purchase changed in it.
+/// Finds the fields of a probe's response that show the subscription of a user.
 ///
-/// A place is taken for what its value says (the product, the end of the period) or for what its name says and
-/// its value allows. What is left over is not mapped: nothing is guessed from a name alone.
+/// It compares the responses before and after a purchase. A JSON path is mapped because of its
+/// value (the product, the end of the period), or because of its name if the value fits. All other
+/// paths stay unmapped, because a name alone proves nothing.
 struct AnswerSurvey: Sendable {
-    /// What was bought.
+    /// The purchase that was made between the two responses.
     struct Purchase: Sendable {
         let product: String
-        /// The end of its period.
+        /// The end of the purchased period; nil if it has none.
         let ends: Instant?
     }
 
     private(set) var readings: [String: Profile.Reading] = [:]
-    /// What somebody should look at again, by the field.
+    /// The mapped fields that a person should check, each with the reason.
     private(set) var doubts: [String: String] = [:]
 
+    /// Compares two responses of the same probe.
+    ///
     /// - Parameters:
-    ///   - before: What it answered about somebody who has bought nothing; nil: nobody is there.
-    ///   - after: The same behind the purchase.
+    ///   - before: The response about a user without a purchase; nil if the backend did not know
+    ///     the user.
+    ///   - after: The response about the user after the purchase.
     ///   - purchase: The purchase.
     init(before: JSONValue?, after: JSONValue, _ purchase: Purchase) {
         let leaves = after.places.compactMap { pointer -> (JSONPointer, String, JSONValue)? in
@@ -47,11 +51,11 @@ struct AnswerSurvey: Sendable {
         if readings["access"] == nil { readings["access"] = status(leaves, before) }
         if readings["access"] == nil, let ends = readings["expires"] {
             readings["access"] = Profile.Reading(pointer: ends.pointer, meaning: .isFuture)
-            doubts["access"] = "nothing but the end of the period tells whether there is access"
+            doubts["access"] = "only the end of the period shows whether the user has access"
         }
     }
 
-    /// Whether the answer changed with the purchase.
+    /// Returns whether the response of a probe changed with the purchase.
     static func isChanged(_ before: JSONValue?, _ after: JSONValue) -> Bool { before != after }
 
     private func reading(
@@ -60,7 +64,8 @@ struct AnswerSurvey: Sendable {
         _ old: JSONValue?,
         _ before: JSONValue?
     ) -> Profile.Reading {
-        // An answer that left the place out said "no" or "none" by it.
+        // If only the response before the purchase lacks the path, a missing path means "no" or
+        // "none".
         let isLeftOut = before != nil && old == nil
         return Profile.Reading(
             pointer: pointer,
@@ -71,7 +76,7 @@ struct AnswerSurvey: Sendable {
 
     // MARK: Names
 
-    /// The last part of a place, in lower case and without marks between words.
+    /// Returns the last part of a JSON path in lowercase, without the separators between words.
     private static func name(of pointer: JSONPointer) -> String {
         (pointer.tokens.last ?? "").lowercased().filter { $0.isLetter || $0.isNumber }
     }
@@ -97,7 +102,7 @@ struct AnswerSurvey: Sendable {
         return flag && wasNot && !has(name, ["trial", "sandbox", "grace"]) ? "access" : nil
     }
 
-    /// Whether a second place of the same field is the one that is meant.
+    /// Returns whether the name of a second path fits a field better than that of the first.
     private static func isBetter(_ name: String, for field: String) -> Bool {
         switch field {
         case "access": accessWords.contains { name.hasSuffix($0) || name.hasPrefix("is" + $0) }
@@ -121,7 +126,7 @@ struct AnswerSurvey: Sendable {
         "free", "none", "inactive", "basic", "no", "expired", "unsubscribed", "",
     ]
 
-    /// A text that changed with the purchase: a level that is not the free one, or a status.
+    /// Maps access to a string that changed with the purchase: a subscription level, or a status.
     private mutating func status(
         _ leaves: [(JSONPointer, String, JSONValue)],
         _ before: JSONValue?
@@ -132,7 +137,7 @@ struct AnswerSurvey: Sendable {
                 Self.has(name, ["tier", "plan", "level", "status", "state", "role", "membership"])
             else { continue }
             if Self.has(name, ["status", "state"]) {
-                doubts["access"] = "other words than '\(text)' may give access as well"
+                doubts["access"] = "values other than '\(text)' may also give access"
                 return Profile.Reading(pointer: pointer, meaning: .isAny([value]))
             }
             let none: [JSONValue] = old.isNull ? [.null] : [old, .null]

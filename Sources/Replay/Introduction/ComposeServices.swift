@@ -1,7 +1,8 @@
-/// What a compose file says of the services that are built here: their variables and their command.
+/// Reads a Docker Compose file, and returns the variables and commands of services that are built
+/// from source.
 ///
-/// Only the forms that people write by hand are read, a line at a time; what is written otherwise is
-/// not found, and `init` looks on.
+/// The file is read line by line, and only in the forms that people write by hand. Anything else is
+/// ignored, because `init` also searches other files.
 struct ComposeServices {
     private(set) var variables: [(name: String, value: String?, line: Int)] = []
     private(set) var commands: [String] = []
@@ -35,7 +36,9 @@ struct ComposeServices {
         take(block)
     }
 
-    /// Reads one service; an image of others is none of ours.
+    /// Reads the lines of one service.
+    ///
+    /// Services with a prebuilt image are ignored.
     private mutating func take(_ block: [(indent: Int, text: Substring, number: Int)]) {
         guard let level = block.first?.indent,
             block.contains(where: { $0.indent == level && $0.text.hasPrefix("build:") })
@@ -61,7 +64,7 @@ struct ComposeServices {
         }
     }
 
-    /// Without blanks and quotation marks around it.
+    /// Returns the string without surrounding blanks and quotation marks.
     private static func bare(_ text: Substring) -> String {
         var text = text.trimmed
         for mark in ["\"", "'"] where text.count > 1 && text.hasPrefix(mark) && text.hasSuffix(mark)
@@ -73,7 +76,8 @@ struct ComposeServices {
 
     private static func bare(_ text: String) -> String { bare(text[...]) }
 
-    /// What stands in the place of a variable that is not set: `${NAME:-value}`.
+    /// Returns the default value in a reference such as `${NAME:-value}`, or a literal value; nil
+    /// if there is none.
     private static func fallback(_ value: String) -> String? {
         guard value.hasPrefix("${"), value.hasSuffix("}") else {
             return value.isEmpty ? nil : value

@@ -1,23 +1,28 @@
 internal import Conformance
 internal import Providers
 
-/// What the variables that a backend reads should be set to, by their names and by what holds
-/// without them.
+/// Guesses values for the environment variables that a backend reads.
+///
+/// The guess is based on the names and the default values of the variables.
 struct EnvironmentGuess: Sendable {
-    /// Values with the templates of `start: env`, by name; what every started backend is given under its
-    /// usual name is not repeated.
+    /// The guessed values by variable, with templates as under `start: env` in the profile.
+    ///
+    /// Variables that every started backend gets under their standard names are not included.
     private(set) var values: [String: String] = [:]
-    /// The variable that the webhook's Authorization is compared with.
+    /// The variable whose value the backend compares with the Authorization header of a webhook;
+    /// nil if none was found.
     private(set) var authorization: String?
-    /// What the backend calls the entitlement.
+    /// The name of the entitlement that the backend uses; nil if it was not found.
     private(set) var entitlement: String?
-    /// Variables that seem to matter, and that nothing is known of.
+    /// Variables that seem to be important, but whose value could not be guessed.
     private(set) var open: [SourceSurvey.Variable] = []
 
+    /// Guesses values for environment variables.
+    ///
     /// - Parameters:
-    ///   - survey: What the files say.
-    ///   - standard: Names that every started backend is given.
-    ///   - variables: Those that are looked at; nil: all that the files read.
+    ///   - survey: The facts found in the backend's files.
+    ///   - standard: The names of the variables that every started backend gets.
+    ///   - variables: The variables to guess; nil for all variables that the files read.
     init(
         _ survey: SourceSurvey,
         standard: Set<String>,
@@ -99,7 +104,8 @@ struct EnvironmentGuess: Sendable {
         }
     }
 
-    /// A variable that belongs to no provider.
+    /// Guesses the value of a variable that belongs to no provider (no service for which Assay has
+    /// a fake).
     private mutating func take(_ variable: SourceSurvey.Variable, _ parts: Set<String>) {
         let name = variable.name
         let isSecret = !parts.isDisjoint(with: Self.secretWords)
@@ -109,12 +115,13 @@ struct EnvironmentGuess: Sendable {
         {
             take(store: variable, parts)
         } else if isSecret, variable.fallback == nil {
-            // It may not start without; nobody checks it against a service here.
+            // The backend may not start without this variable, and no fake checks its value.
             values[name] = "assay-test"
         }
     }
 
-    /// Where it keeps its data: in a run's own folder, not in what a developer has there.
+    /// Guesses the location of the backend's data: a folder of the run, not the developer's own
+    /// data.
     private mutating func take(store variable: SourceSurvey.Variable, _ parts: Set<String>) {
         let name = variable.name
         let usual = variable.fallback?.split(separator: "/").last.map(String.init)

@@ -2,38 +2,41 @@ package import Conformance
 internal import FakeServers
 internal import Providers
 
-/// A backend that nobody has described yet, looked at: what its files say is tried on it while it runs,
-/// and what answered stands in a profile.
+/// Discovers how to test an unknown backend, for `assay init`.
 ///
-/// Nothing is switched off because it was not seen; what stayed open is told.
+/// Guesses from the backend's files are tried on the running backend. The confirmed guesses become
+/// a profile.
+///
+/// A feature that was merely not observed stays on in the profile. Unresolved questions are
+/// reported.
 package struct Introduction: Sendable {
-    /// The profile, as far as it was found.
+    /// The profile of the backend, with everything that was discovered so far.
     package internal(set) var profile: Profile
-    /// What was found, and what stayed open, for people.
+    /// The discoveries and the unresolved questions, as text for the user.
     package private(set) var notes: [Note] = []
-    /// What a plain purchase showed with that profile, and what else was looked at.
+    /// The result of the checks of `assay doctor` with the discovered profile.
     package private(set) var examination = Examination()
 
-    /// One thing that was found, or not.
+    /// A message to the user about a discovery or an unresolved question.
     package struct Note: Hashable, Sendable {
-        /// The key of the profile that it is about.
+        /// The profile key that the note is about.
         package let key: String
         package let text: String
         package let isOpen: Bool
     }
 
-    /// Opens the fakes and a backend by a profile.
+    /// Opens the fakes and a backend with the given profile, and returns the session.
     package typealias Opening =
         @Sendable (Profile) async throws(ReplaySession.OpenError) -> ReplaySession
 
     let survey: SourceSurvey
-    /// Whether a route was found that answers an event as a sender wants it.
+    /// Whether a route was found that returns a 2xx status for a purchase event.
     var takesEvents = false
-    /// Whether a call to make a user was not answered.
+    /// Whether the backend does not respond to requests that create a user.
     var isHanging = false
     let name: String
 
-    /// What tokens are called that senders prove themselves by.
+    /// The token with which Assay, as the sender of webhooks, authenticates to the backend.
     static let token = "assay-test-token"
 
     private init(_ profile: Profile, _ survey: SourceSurvey, name: String) {
@@ -42,13 +45,17 @@ package struct Introduction: Sendable {
         self.name = name
     }
 
+    /// Discovers how to test a backend.
+    ///
     /// - Parameters:
-    ///   - profile: Where the backend is, or how it is started; what it says more is kept.
-    ///   - survey: What the files say.
-    ///   - name: What namespaces are called.
-    ///   - open: Opens a backend by a profile; it is called again where an environment has to be tried.
-    /// - Returns: What was found, and the session that is open still, with the backend in it.
-    /// - Throws: When the backend cannot be opened at all.
+    ///   - profile: A profile with the backend's address or its start command. Its other settings
+    ///     are kept.
+    ///   - survey: The facts found in the backend's files.
+    ///   - name: The prefix of the names of all namespaces that the discovery uses.
+    ///   - open: Opens a backend with a profile. It is called again for each environment that is
+    ///     tried.
+    /// - Returns: The discovery, and the session with the backend, which is still open.
+    /// - Throws: An error when the backend cannot be opened at all.
     package static func meet(
         _ profile: Profile,
         _ survey: SourceSurvey,
@@ -72,7 +79,7 @@ package struct Introduction: Sendable {
         notes.append(Note(key: key, text: text, isOpen: isOpen))
     }
 
-    /// The runner of the same backend by what is known so far.
+    /// Returns an executor for the backend of a session, with the profile as discovered so far.
     package func executor(_ session: ReplaySession, _ change: (inout Profile) -> Void = { _ in })
         -> RunExecutor
     {
@@ -89,16 +96,17 @@ package struct Introduction: Sendable {
 
     // MARK: Start
 
-    /// A way in which sender and backend share one token.
+    /// A way in which the sender of webhooks and the backend share the same token.
     private struct Sharing {
-        /// What the backend's variable holds.
+        /// The value of the environment variable from which the backend reads the token.
         let variable: String
-        /// What the sender sends.
+        /// The value of the Authorization header that the sender of webhooks uses.
         let header: String
     }
 
-    /// Opens the backend with the environment that its files ask for; where the webhook refuses the
-    /// sender, other ways of sharing the token are tried.
+    /// Opens the backend with the environment variables that its files seem to require.
+    ///
+    /// If the webhook route rejects the sender, other ways to share the token are tried.
     private mutating func open(
         _ open: Opening
     ) async throws(ReplaySession.OpenError) -> ReplaySession {
@@ -107,19 +115,21 @@ package struct Introduction: Sendable {
         if let entitlement = guess.entitlement { profile.entitlement = entitlement }
         if survey.usesTokens, !survey.readsKeyAddresses {
             profile.idForm = .firebase
-            // Whoever verifies tokens has a route that demands one, and needs their issuer from the start.
+            // A backend that verifies tokens has a route that requires one, and it needs the
+            // address of the token issuer when it starts.
             if profile.endpoints["protected"] == nil {
                 profile.endpoints["protected"] = Profile.Endpoint(
                     method: "GET",
                     path: ownRoutes.first ?? "/me"
                 )
             }
-            // Under its own name the issuer's fake signs.
+            // The fake of the token issuer signs tokens only for a backend that calls the real host
+            // of the issuer.
             if !survey.verifiesByHand {
                 profile.unsupported.insert(.signedTokens)
                 note(
                     "features",
-                    "its tokens are those of the emulator, whose signatures nobody checks"
+                    "the backend accepts the unsigned tokens of the Firebase emulator"
                 )
             }
         }
@@ -133,7 +143,11 @@ package struct Introduction: Sendable {
             profile.start?.environment[name] = value
         }
         for variable in guess.open {
-            note("start: env", "\(variable.place) reads \(variable.name)", isOpen: true)
+            note(
+                "start: env",
+                "\(variable.place) reads \(variable.name); set it so that tests use separate data",
+                isOpen: true
+            )
         }
         let bare = Self.token
         let bearer = "Bearer " + bare
@@ -142,7 +156,7 @@ package struct Introduction: Sendable {
             Sharing(variable: bare, header: bare),
         ]
         if survey.writesBearer { sharings.swapAt(0, 1) }
-        // Without a variable there is nothing to share another way.
+        // If no environment variable holds the token, there is only one way to share it.
         if guess.authorization == nil { sharings = [Sharing(variable: "", header: bearer)] }
         for (index, sharing) in sharings.enumerated() {
             if let variable = guess.authorization {
@@ -161,10 +175,14 @@ package struct Introduction: Sendable {
         return try await open(profile)
     }
 
-    /// How many variables a backend may ask for, one after the other, before it starts.
+    /// The largest number of missing variables that are set one after the other until the backend
+    /// starts.
     private static let askedMax = 20
 
-    /// Opens the backend; one that ends because a variable is missing, and says which, gets it.
+    /// Opens the backend, and sets environment variables that it reports as missing.
+    ///
+    /// If the backend exits and its output names a missing variable, the variable is set and the
+    /// backend is started again.
     private mutating func opened(
         _ open: Opening,
         _ standard: Set<String>
@@ -173,7 +191,8 @@ package struct Introduction: Sendable {
             do throws(ReplaySession.OpenError) {
                 return try await open(profile)
             } catch {
-                // One that is there, or hangs, may warn of what it can do without.
+                // A backend that is running or does not respond may warn about a variable that it
+                // does not need.
                 guard error.hasEnded else { throw error }
                 let given = Set((profile.start?.environment ?? [:]).keys).union(standard)
                 let variables = MissingVariables.named(in: error.description)
@@ -185,15 +204,18 @@ package struct Introduction: Sendable {
                 guard let (name, value) = shared ?? guess.values.min(by: { $0.key < $1.key })
                 else { throw error }
                 profile.start?.environment[name] = value
-                note("start: env", "it does not start without \(name), which is set to '\(value)'")
+                note(
+                    "start: env",
+                    "the backend does not start without \(name), which is set to '\(value)'"
+                )
             }
         }
         return try await open(profile)
     }
 
-    // MARK: What stayed open
+    // MARK: Unresolved questions
 
-    /// Notes about what a purchase did not show.
+    /// Adds notes about pushes and reads of subscribers that a purchase did not cause.
     private mutating func judgeExamination() {
         if !examination.sight.seesEffects, takesEvents, survey.hasCode,
             !survey.mentioned.contains(.oneSignal)
@@ -201,12 +223,12 @@ package struct Introduction: Sendable {
             profile.unsupported.insert(.push)
             note(
                 "features",
-                "it sends no push: none was seen, and none of its files names who sends them"
+                "the backend sends no push: a purchase led to none, and no file mentions OneSignal"
             )
         } else if !examination.sight.seesEffects {
             note(
                 "features",
-                "a purchase led to no push; if it sends none by design, write "
+                "a purchase led to no push; if the backend sends none by design, write "
                     + "'features: {except: [push]}'",
                 isOpen: true
             )
@@ -217,7 +239,7 @@ package struct Introduction: Sendable {
             profile.unsupported.insert(.subscriberReads)
             note(
                 "features",
-                "an event makes it ask nobody: none of its files names the host of the REST API"
+                "an event makes the backend read no subscriber: no file contains the API's host"
             )
         }
         for provider in Services.providers {
@@ -228,30 +250,32 @@ package struct Introduction: Sendable {
             else { continue }
             note(
                 "endpoints: \(endpoint)",
-                "\(route.place) seems to take events of \(provider.title): POST \(route.path)",
+                "\(route.place) seems to receive webhooks of \(provider.title): POST \(route.path)",
                 isOpen: true
             )
         }
     }
-    /// Places in its files that name a host of a service which has a fake.
+    /// The hosts that are fixed in the backend's files and belong to a service for which Assay has
+    /// a fake.
     private var namedServices: [(fixed: SourceSurvey.FixedHost, title: String)] {
         survey.fixedHosts.compactMap { fixed in
             Services.providers.first { $0.ownHosts.contains(fixed.host) }.map { (fixed, $0.title) }
         }
     }
 
-    /// Notes about calls that go to a host which the code names itself, and about what was refused.
+    /// Adds notes about calls to hosts that are fixed in the backend's code, and about refused
+    /// calls.
     private mutating func noteCallsElsewhere(_ session: ReplaySession) {
         let isIntercepted = profile.start?.isIntercepted == true
         for (fixed, title) in namedServices {
-            let names = "\(fixed.place) names \(fixed.host) itself"
+            let names = "\(fixed.place) contains the fixed host \(fixed.host)"
             if isIntercepted {
-                note("start: intercept", "\(names): its calls go to the fake of \(title)")
+                note("start: intercept", "\(names); Assay redirects its calls to the fake \(title)")
             } else {
                 note(
                     "start: env",
-                    "\(names): those calls reach the service; let Assay start the backend, with "
-                        + "'intercept: true', or read the address from the environment",
+                    "\(names); its calls reach the real service: let Assay start the backend with "
+                        + "'intercept: true', or let the code read the address from a variable",
                     isOpen: true
                 )
             }

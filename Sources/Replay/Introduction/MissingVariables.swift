@@ -1,11 +1,13 @@
-/// The variables of the environment that a program missed when it ended, out of what it wrote.
+/// Finds the environment variables that a program reported as missing before it exited.
 enum MissingVariables {
-    /// A line that speaks of such a variable has one of these words, whatever the language.
+    /// Lowercase words that occur in messages about missing variables, in any programming
+    /// language.
     private static let words = [
         "env", "missing", "require", "not set", "unset", "undefined", "must be", "keyerror",
         "not found", "not provided", "empty",
     ]
-    /// What is written in the same letters and is none.
+    /// Prefixes of uppercase names in error messages that are not environment variables, such as
+    /// error codes.
     private static let others = ["ERR_", "SIG", "HTTP_", "UV_"]
 
     static func named(in output: String) -> [SourceSurvey.Variable] {
@@ -15,7 +17,7 @@ enum MissingVariables {
             return SourceSurvey.captures(#"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"#, String(line))
                 .map { $0[0] }
                 .filter { name in !others.contains(where: name.hasPrefix) }
-                .map { SourceSurvey.Variable(name: $0, fallback: nil, place: "what it wrote") }
+                .map { SourceSurvey.Variable(name: $0, fallback: nil, place: "its output") }
         }
     }
 }

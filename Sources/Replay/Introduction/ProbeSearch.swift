@@ -2,14 +2,14 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Which routes show somebody's state.
+/// Searches for routes that show the state of a user, which become the probes of the profile.
 extension Introduction {
     static let usualProbes = [
         "/users/{{id}}", "/api/users/{{id}}", "/users/{{id}}/subscription",
         "/api/users/{{id}}/subscription", "/subscriptions/{{id}}", "/api/subscriptions/{{id}}",
         "/api/user/access/{{id}}", "/test/users/{{id}}", "/test/subscriptions/{{id}}",
     ]
-    /// Finds routes that show somebody's state, by what a purchase changes in them.
+    /// Finds the routes whose responses about a user change when the user makes a purchase.
     mutating func findProbes(_ session: ReplaySession) async {
         guard profile.probes.isEmpty else { return }
         let candidates = probeCandidates()
@@ -40,7 +40,11 @@ extension Introduction {
             best = (probe, survey.doubts)
         }
         guard let best else {
-            note("probes", "no route of its files shows what a purchase changes", isOpen: true)
+            note(
+                "probes",
+                "no route in the backend's files shows the effect of a purchase",
+                isOpen: true
+            )
             return
         }
         profile.probes = [best.probe]
@@ -56,7 +60,8 @@ extension Introduction {
         }
     }
 
-    /// What a probe answered about nobody, and about somebody before and after a purchase.
+    /// Returns the responses of a probe about an unknown user, and about a user before and after a
+    /// purchase.
     static func looks(
         of probe: String,
         in exchanges: [Exchange]
@@ -113,7 +118,7 @@ extension Introduction {
 }
 
 extension Profile.Probe {
-    /// The request, for people.
+    /// The request or the command of the probe, as text for the user.
     fileprivate var text: String {
         switch source {
         case .get(let path): "GET \(path)"

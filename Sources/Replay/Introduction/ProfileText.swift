@@ -1,26 +1,28 @@
 internal import Conformance
 
 extension Introduction {
-    /// The profile as a file, with what stayed open as comments.
+    /// Returns the profile as the text of a YAML file, with unresolved questions as comments.
     ///
     /// - Parameters:
-    ///   - schema: Where an editor finds the schema.
-    ///   - date: The day.
-    ///   - authority: Who signed the certificate of an https target, where somebody said so.
-    /// - Returns: Lines of YAML that read as the profile.
+    ///   - schema: The location of the JSON schema of profiles, for editors.
+    ///   - date: The date of the discovery.
+    ///   - authority: The PEM file with additional CA certificates for an HTTPS target; nil for
+    ///     none.
+    /// - Returns: YAML that parses to the profile.
     package func text(schema: String, date: String, authority: String? = nil) -> String {
         var lines = [
             "# yaml-language-server: $schema=\(schema)",
-            "# What Assay found when it looked at this backend on \(date); 'assay explain profile' names every key.",
+            "# Discovered by Assay on \(date).",
+            "# 'assay explain profile' lists every key.",
             "assay: 1",
         ]
         lines +=
             place + (authority.map { ["ca: \(Self.scalar($0))"] } ?? []) + endpoints + users + names
             + probes + features
         for note in notes where note.isOpen {
-            // A comment ends with its line.
+            // A line break in the note would end the YAML comment.
             let text = String(note.text.map { $0.isNewline ? " " : $0 })
-            lines.append("# Open, \(note.key): \(text)")
+            lines.append("# Unresolved, \(note.key): \(text)")
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -125,7 +127,8 @@ extension Introduction {
         return ["features: {except: [\(names.joined(separator: ", "))]}"]
     }
 
-    /// A text as YAML reads it, in quotes where it would read something else.
+    /// Returns a string as a YAML scalar, in quotation marks if YAML would otherwise read another
+    /// value.
     static func scalar(_ text: String) -> String {
         let isPlain =
             text.first.map { $0.isASCII && ($0.isLetter || $0 == "/" || $0 == ".") } == true

@@ -2,13 +2,13 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Which route demands an ID token.
+/// Searches for a route of the backend that requires an ID token.
 extension Introduction {
     static let ownWords = [
         "me", "profile", "account", "subscription", "access", "status", "user",
     ]
 
-    /// Routes that seem to show whoever asks.
+    /// The paths of routes that seem to show the caller's own data.
     var ownRoutes: [String] {
         survey.routes.filter { route in
             let last = route.path.split(separator: "/").last.map { $0.lowercased() } ?? ""
@@ -17,7 +17,7 @@ extension Introduction {
         }.map(\.path).uniqued()
     }
 
-    /// Finds a route that demands an ID token.
+    /// Finds a route that rejects a caller without an ID token and accepts a caller with one.
     mutating func findProtected(_ session: ReplaySession) async {
         guard survey.usesTokens, let named = profile.endpoints["protected"] else { return }
         let play = executor(session).blank(name + "-p")
@@ -40,13 +40,13 @@ extension Introduction {
             var endpoint = Profile.Endpoint(method: "GET", path: path)
             endpoint.answerID = document?.places.first { document?[$0] == .string(id) }
             profile.endpoints["protected"] = endpoint
-            note("endpoints: protected", "GET \(path) demands an ID token and takes one")
+            note("endpoints: protected", "GET \(path) requires an ID token and accepts one")
             return
         }
         profile.endpoints["protected"] = nil
         note(
             "endpoints: protected",
-            "no route was found that demands an ID token and takes one",
+            "no route was found that requires an ID token and accepts one",
             isOpen: true
         )
     }

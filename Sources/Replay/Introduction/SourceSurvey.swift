@@ -3,14 +3,15 @@ internal import FakeServers
 internal import Foundation
 internal import Providers
 
-/// What the files of a backend's repository say of it before anybody asks it.
+/// Collects facts about a backend from its source files, such as its routes and environment
+/// variables.
 ///
-/// Lines are read as text, whatever language they are in: all of it is a guess that the running backend
-/// has to bear out.
+/// The lines of the files are searched as text, in any programming language. Every fact is a guess
+/// that the running backend has to confirm.
 package struct SourceSurvey: Sendable {
-    /// One file.
+    /// A file of the backend, with its content.
     package struct File: Sendable {
-        /// Where it is, for people.
+        /// The path of the file as the user wrote or sees it.
         package let path: String
         package let text: String
 
@@ -19,29 +20,31 @@ package struct SourceSurvey: Sendable {
         }
     }
 
-    /// A route that a line seems to declare.
+    /// A route of the backend that a line of code seems to declare.
     package struct Route: Hashable, Sendable {
-        /// Empty where the line does not say.
+        /// The HTTP method; empty when the line does not contain it.
         package let method: String
-        /// With `{{id}}` in the place of its parameter.
+        /// The path, with `{{id}}` in place of a path parameter.
         package let path: String
-        /// Whether somebody's id stands in it.
+        /// Whether the path contains the ID of a user.
         package var hasID: Bool { path.contains("{{id}}") }
-        /// Names that the lines below it take out of the request's body, and of its query.
+        /// The names that the code after the declaration reads from the request body.
+        ///
+        /// `queryNames` contains the names that it reads from the query.
         package let bodyNames: [String]
         package let queryNames: [String]
         package let place: String
     }
 
-    /// A variable of the environment that a line reads.
+    /// An environment variable that a line of code reads.
     package struct Variable: Hashable, Sendable {
         package let name: String
-        /// What holds where it is not set.
+        /// The value that the code uses if the variable is not set; nil if the code has none.
         package let fallback: String?
         package let place: String
     }
 
-    /// A server that a line names, and no variable in its place.
+    /// The host of a URL that a line of code contains literally.
     package struct FixedHost: Hashable, Sendable {
         package let host: String
         package let place: String
@@ -50,19 +53,20 @@ package struct SourceSurvey: Sendable {
     package private(set) var routes: [Route] = []
     package private(set) var variables: [Variable] = []
     package private(set) var fixedHosts: [FixedHost] = []
-    /// Commands that seem to start it, the likeliest first.
+    /// Commands that seem to start the backend, the most likely one first.
     package private(set) var commands: [String] = []
-    /// Names of packages that it depends on, in lower case.
+    /// The lowercase names of the packages that the backend depends on.
     package private(set) var packages: Set<String> = []
-    /// Whether a header is compared with a variable behind `Bearer`.
+    /// Whether the code puts `Bearer` before a variable, probably to compare the result with a
+    /// header.
     package private(set) var writesBearer = false
-    /// Providers that any of its files names.
+    /// The providers (services for which Assay has a fake) that any of the files mentions.
     package private(set) var mentioned: Set<Exchange.Party> = []
-    /// Providers whose own host or package any of its files names.
+    /// The providers whose host name or package name occurs in any of the files.
     package private(set) var called: Set<Exchange.Party> = []
-    /// Whether there was code to read.
+    /// Whether any source code was found.
     package private(set) var hasCode = false
-    /// Whether anything is signed or proved by a keyed digest.
+    /// Whether the code computes an HMAC to sign or verify data.
     package private(set) var usesHMAC = false
 
     private var composeCommands: [String] = []
@@ -115,11 +119,13 @@ package struct SourceSurvey: Sendable {
         routes = Array((routes + mounted).uniqued().prefix(400))
         variables = variables.uniqued(by: \.name)
         fixedHosts = fixedHosts.uniqued()
-        // A container's command may name what only the container has.
+        // The start command of a container may use files that exist only in the container, so it
+        // comes last.
         commands = (commands + composeCommands).uniqued()
     }
 
-    /// Whether it verifies ID tokens, through a provider's own package or by hand.
+    /// Whether the backend verifies ID tokens, with the package of a token issuer or with its own
+    /// code.
     package var usesTokens: Bool {
         verifiesByHand
             || issuers.contains { provider in
@@ -127,7 +133,8 @@ package struct SourceSurvey: Sendable {
             }
     }
 
-    /// Whether its own code names the host of an issuer of tokens.
+    /// Whether the code contains the host of a token issuer, so that the backend verifies ID tokens
+    /// itself.
     package var verifiesByHand: Bool {
         issuers.contains { provider in
             fixedHosts.contains { fixed in
@@ -136,7 +143,8 @@ package struct SourceSurvey: Sendable {
         }
     }
 
-    /// Whether it can be told where the keys of those tokens are.
+    /// Whether an environment variable sets the address from which the backend gets the keys of ID
+    /// tokens.
     package var readsKeyAddresses: Bool {
         let names = issuers.flatMap(\.hints.keyAddresses)
         return variables.contains { names.contains($0.name) }
@@ -154,12 +162,12 @@ package struct SourceSurvey: Sendable {
         "cs", "rs", "ex", "exs", "dart",
     ]
 
-    /// Whether lines of it are read as code.
+    /// Returns whether a file contains source code, according to its extension.
     package static func isSource(_ path: String) -> Bool {
         path.split(separator: ".").last.map { sources.contains($0.lowercased()) } ?? false
     }
 
-    /// Files that say how it is started, and what it depends on.
+    /// Returns whether the file defines how the backend is started or which packages it depends on.
     package static func isManifest(_ path: String) -> Bool {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         return ComposeServices.names.contains(name)
@@ -179,7 +187,7 @@ package struct SourceSurvey: Sendable {
             {
                 called.insert(provider.party)
             }
-            // A short word stands in too many others.
+            // A short name of a provider is part of too many other words.
             let words = provider.hints.words.map { $0.lowercased() }.filter { $0.count > 4 }
             if (words + provider.ownHosts).contains(where: text.contains) {
                 mentioned.insert(provider.party)
@@ -198,7 +206,8 @@ package struct SourceSurvey: Sendable {
             }
             guard isHere else { return }
             if let script = object["scripts"]?["start"]?.string {
-                // A script that is one call of node needs no package manager, which swallows signals.
+                // A script that only calls node runs without npm, because npm would not pass on
+                // signals.
                 commands.append(script.hasPrefix("node ") ? script : "npm start")
             } else if let main = object["main"]?.string {
                 commands.append("node \(main)")
@@ -244,7 +253,7 @@ package struct SourceSurvey: Sendable {
                 )
             }
         default:
-            // A program of one file, in the folder itself.
+            // A Python program that consists of one file in the top folder.
             guard isHere, name.hasSuffix(".py") else { return }
             let module = name.dropLast(3)
             if file.text.contains("FastAPI(") {
@@ -271,7 +280,8 @@ package struct SourceSurvey: Sendable {
         ]
         for form in forms {
             for match in Self.captures(form, line) {
-                // `|| 'x'`, `?? "x"`, `, "x")`: what stands in quotes behind it.
+                // The default value follows the name in quotation marks: `|| 'x'`, `?? "x"`, `,
+                // "x")`.
                 let behind =
                     line.firstRange(of: match[0]).map { String(line[$0.upperBound...]) } ?? ""
                 let fallback = Self.captures(
@@ -283,7 +293,8 @@ package struct SourceSurvey: Sendable {
         }
     }
 
-    /// Whether it reads a variable whose name stands elsewhere: `process.env[name]`.
+    /// Returns whether a line of code reads an environment variable by a computed name:
+    /// `process.env[name]`.
     private static func readsByName(_ line: String) -> Bool {
         guard line.lowercased().contains("env") else { return false }
         let form =
@@ -291,7 +302,8 @@ package struct SourceSurvey: Sendable {
         return !captures("(" + form + ")", line).isEmpty
     }
 
-    /// What such a file hands to a function of its own: `required('API_KEY')`.
+    /// Finds names of environment variables that the code passes to one of its functions:
+    /// `required('API_KEY')`.
     private mutating func read(namesIn line: String, _ place: String) {
         let form = #"\w+\(\s*["'`]([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)["'`]"#
         for match in Self.captures(form, line) {
@@ -301,7 +313,7 @@ package struct SourceSurvey: Sendable {
 
     private mutating func read(hostsOf line: String, _ place: String) {
         guard line.contains("://") else { return }
-        // A variable may be set in its place.
+        // The host may be only the default value of an environment variable.
         let isFallback =
             line.contains("process.env") || line.contains("environ") || line.contains("etenv")
             || line.contains("ENV")
@@ -341,7 +353,8 @@ package struct SourceSurvey: Sendable {
         }
     }
 
-    /// With `{{id}}` for its parameter; nil where it has several.
+    /// Returns the path of a route with `{{id}}` in place of its parameter; nil if it has several
+    /// parameters.
     static func template(_ path: String) -> String? {
         var count = 0
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { part in
@@ -355,7 +368,8 @@ package struct SourceSurvey: Sendable {
         return count <= 1 ? parts.joined(separator: "/") : nil
     }
 
-    /// The lines that seem to carry the route out: until the next one begins.
+    /// Returns the lines of code that seem to handle a route, up to the declaration of the next
+    /// route.
     private static func body(of lines: [String], from index: Int) -> [String] {
         var body: [String] = [lines[index]]
         for line in lines.dropFirst(index + 1).prefix(40) {
@@ -366,7 +380,13 @@ package struct SourceSurvey: Sendable {
         return body
     }
 
-    /// Names that are taken out of something: `body.email`, `data.get("email")`, `{ email } = req.body`.
+    /// Returns the names that code reads from an object: `body.email`, `data.get("email")`, `{
+    /// email } = req.body`.
+    ///
+    /// - Parameters:
+    ///   - lines: The lines of code.
+    ///   - source: A regular expression for the name of the object.
+    /// - Returns: The names, each once.
     private static func names(in lines: [String], of source: String) -> [String] {
         let word = #"([A-Za-z_][A-Za-z0-9_]{0,40})"#
         let forms = [
@@ -391,7 +411,9 @@ package struct SourceSurvey: Sendable {
         return found.filter { !methods.contains($0) }.uniqued()
     }
 
-    /// What the groups of a pattern hold at each of its matches; an empty text where one took no part.
+    /// Returns the texts that the groups of a regular expression matched, for each match.
+    ///
+    /// A group without a match has an empty string.
     static func captures(_ pattern: String, _ text: String) -> [[String]] {
         guard let expression = Patterns.expression(pattern) else { return [] }
         let whole = text as NSString
@@ -405,7 +427,7 @@ package struct SourceSurvey: Sendable {
     }
 }
 
-/// Patterns by their texts; each is read once.
+/// A cache of compiled regular expressions.
 private enum Patterns {
     private static let known = Locked<[String: NSRegularExpression]>([:])
 
@@ -420,7 +442,7 @@ private enum Patterns {
 }
 
 extension Sequence {
-    /// Without what has stood there before by its key.
+    /// Returns the elements, but only the first of those with the same key.
     func uniqued<Key: Hashable>(by key: (Element) -> Key) -> [Element] {
         var known: Set<Key> = []
         return filter { known.insert(key($0)).inserted }
@@ -432,7 +454,7 @@ extension Sequence where Element: Hashable {
 }
 
 extension StringProtocol {
-    /// Without blanks at its ends.
+    /// The string without whitespace at its beginning and its end.
     var trimmed: String {
         var text = Substring(self)
         while text.first?.isWhitespace == true { text.removeFirst() }

@@ -2,18 +2,18 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// How a user comes to exist.
+/// Searches for a request that creates a user in the backend.
 extension Introduction {
     static let userWords = [
         "signup", "sign-up", "register", "users", "user", "accounts", "customers", "identify",
         "anonymous", "guest", "devices",
     ]
 
-    /// Finds how a user comes to exist.
+    /// Finds a request that creates a user in the backend, and stores it in the profile.
     mutating func findUsers(_ session: ReplaySession) async {
         if profile.creation != .register { return }
         if await isCreated(session, .register) {
-            note("endpoints: register", "POST /api/user/register takes a user")
+            note("endpoints: register", "POST /api/user/register creates a user")
             return
         }
         let named = survey.routes.filter { route in
@@ -27,7 +27,7 @@ extension Introduction {
         let clock = session.executor.clock
         for route in named.prefix(12) {
             let start = clock.now
-            // Whoever lets a call hang would be asked for minutes.
+            // With a backend that does not respond, the search would take minutes.
             defer { if clock.now - start > .seconds(20) { isHanging = true } }
             if isHanging { break }
             for form in [profile.idForm, .uuid, .integer].uniqued() {
@@ -46,9 +46,10 @@ extension Introduction {
         note(
             "users: create",
             survey.usesTokens
-                ? "whoever shows a token is a user, so nothing is done before"
-                : "no route that makes a user was found, so nothing is done before an event; say "
-                    + "'users: {create: {post: /…, body: {…}}}' if there is one",
+                ? "every request with an ID token belongs to a user, so no user is created before"
+                : "no route that creates a user was found, so Assay creates no user before an "
+                    + "event; if the backend has one, write "
+                    + "'users: {create: {post: /…, body: {…}}}'",
             isOpen: !survey.usesTokens
         )
     }
@@ -70,7 +71,8 @@ extension Introduction {
         return await play.register("ada") == nil
     }
 
-    /// The last answer that somebody was created by.
+    /// Returns the body and the response of the last request that created a user; nil if there was
+    /// none.
     func answer(_ session: ReplaySession) async -> (sent: [UInt8], got: JSONValue)? {
         let calls = session.world.journal.read { $0.exchanges(in: name + "-u") }
         guard
@@ -82,7 +84,8 @@ extension Introduction {
         return (call.request.body, got)
     }
 
-    /// Takes a request by which users come to exist, and the place of the id in its answer.
+    /// Stores a request that creates users in the profile, with the location of the user ID in its
+    /// response.
     mutating func take(
         _ endpoint: Profile.Endpoint,
         _ form: Profile.IDForm,
@@ -106,8 +109,8 @@ extension Introduction {
         profile.creation = .request(endpoint)
         note(
             "users: create",
-            "POST \(endpoint.path) makes a user"
-                + (id.map { ", whose id stands at \($0.0) of the answer" } ?? "")
+            "POST \(endpoint.path) creates a user"
+                + (id.map { " and returns its ID at \($0.0)" } ?? "")
         )
     }
 
@@ -115,7 +118,8 @@ extension Introduction {
         "id", "userid", "appuserid", "uid", "customerid", "externalid", "accountid", "user",
     ]
 
-    /// Where an answer names an id that was not sent.
+    /// Returns the path and the value of an ID in a response, if the request did not contain the
+    /// value.
     static func id(in answer: JSONValue, sent: String) -> (JSONPointer, JSONValue)? {
         let places = answer.places.filter { pointer in
             let name = (pointer.tokens.last ?? "").lowercased().filter { $0.isLetter }
@@ -132,7 +136,7 @@ extension Introduction {
         return nil
     }
 
-    /// A body that gives each name something that it could mean.
+    /// Returns a JSON body with a plausible value for each name.
     static func body(_ names: [String]) -> JSONValue {
         var body: JSONObject = [:]
         for name in names { body[name] = .string(value(of: name)) }

@@ -2,13 +2,14 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-/// Which route takes events, and which says that the backend is there.
+/// Searches for the routes that receive webhooks and that show whether the backend is ready.
 extension Introduction {
     static let sharedSecret = Profile.SecretName.revenueCatAuthorization
-    /// Where a profile for a backend that runs already finds that secret.
+    /// The environment variable with the webhook's Authorization value, in a profile for a backend
+    /// that is already running.
     package static let sharedVariable = "REVENUECAT_WEBHOOK_AUTH"
 
-    /// Whether any of its files names the host that tells a subscriber's state.
+    /// Whether any file of the backend contains the host or the package of RevenueCat's API.
     var mayAskForState: Bool { survey.called.contains(.revenueCat) }
 
     static let webhookKey = "endpoints: revenuecat-webhook"
@@ -19,7 +20,9 @@ extension Introduction {
         ["stripe", "apple", "google", "paypal", "github", "slack"]
         + Services.providers.map(\.party.description).filter { $0 != hookWords[0] }
 
-    /// Finds the route that takes events; whether it takes its sender's too.
+    /// Finds the route that accepts RevenueCat's webhooks, and stores it in the profile.
+    ///
+    /// Returns false when the route rejects the token of the sender.
     @discardableResult
     mutating func findWebhook(_ session: ReplaySession) async -> Bool {
         let named = survey.routes.filter { route in
@@ -38,7 +41,7 @@ extension Introduction {
         for path in (own + named.map(\.path) + usual).uniqued().prefix(40) {
             let outcome = await executor.test(name + "-t", path: path, authorization: .configured)
             if case .failed(.timedOut, _) = outcome { hangCount += 1 }
-            // Whoever lets every call hang would be asked for minutes.
+            // With a backend that does not respond, the search would take minutes.
             if hangCount > 1 { break }
             guard case .answered(let response) = outcome,
                 !RouteAnswer.unserved.contains(response.status)
@@ -50,7 +53,7 @@ extension Introduction {
         guard let found else {
             note(
                 Self.webhookKey,
-                "no route of its files, and none of the usual ones, takes events",
+                "no route in the backend's files and no common route accepts RevenueCat's events",
                 isOpen: true
             )
             return true
@@ -61,7 +64,7 @@ extension Introduction {
         takesEvents = (200..<300).contains(found.status)
         note(
             Self.webhookKey,
-            "POST \(found.path) answers an event with \(found.status)",
+            "POST \(found.path) responds to an event with \(found.status)",
             isOpen: !takesEvents
         )
         return isTaken
@@ -84,7 +87,7 @@ extension Introduction {
         "/",
     ]
 
-    /// Finds a route that says that the backend is there.
+    /// Finds a route that shows whether the backend is ready, and stores it in the profile.
     mutating func findReadiness(_ session: ReplaySession) async {
         guard profile.start?.ready == nil else { return }
         let named = survey.routes.filter { route in
@@ -101,9 +104,9 @@ extension Introduction {
             guard case .answered(let response) = outcome, (200..<300).contains(response.status)
             else { continue }
             profile.start?.ready = Profile.Ready(method: "GET", path: path)
-            note("start: ready", "GET \(path) answers \(response.status)")
+            note("start: ready", "GET \(path) returns \(response.status)")
             return
         }
-        note("start: ready", "any answer counts: no usual route answers 2xx")
+        note("start: ready", "no common health route returns 2xx, so any response means ready")
     }
 }

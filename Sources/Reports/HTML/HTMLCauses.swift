@@ -1,16 +1,17 @@
 internal import Conformance
 
-/// The causes of a run as a table that leads to the cases.
+/// The table of finding codes in the HTML report of a run, with links to the cases.
 enum HTMLCauses {
     private static let linkMax = 8
 
-    /// A table of findings with the cases that have a block, in the order of their blocks; nothing
-    /// where all is green.
+    /// Returns the table of finding codes, with links to the blocks of the cases on the same page.
+    ///
+    /// The result is empty when no case needs attention.
     static func section(_ loud: [Redacted<CaseResult>]) -> String {
         let causes = FindingCause.all(loud)
         guard !causes.isEmpty else { return "" }
-        var text = "<section><h2>By cause</h2><div class=wide><table class=causes><thead><tr>"
-        text += "<th>finding<th class=num>cases<th>clauses<th>which</tr></thead><tbody>\n"
+        var text = "<section><h2>Findings</h2><div class=wide><table class=causes><thead><tr>"
+        text += "<th>finding<th class=num>cases<th>clauses<th>case IDs</tr></thead><tbody>\n"
         for cause in causes { text += row(cause) }
         return text + "</tbody></table></div></section>\n"
     }

@@ -1,6 +1,7 @@
-/// The frame of a page that needs nothing from elsewhere: its style, and its one script.
+/// The frame of a self-contained HTML page, with the style sheet and the only script of the page.
 enum HTMLPage {
-    /// What the browser may run, by its digest: nothing that was planted can be.
+    /// The SHA-256 digest of the only script that the browser may run, so that injected scripts
+    /// cannot run.
     private static let scriptDigest = "LeCfswi8X/l6UKVjevHiy/MoOZh8QWd1rVV8WBTNEXU="
 
     static func page(_ title: String, _ body: String) -> String {
@@ -19,7 +20,10 @@ enum HTMLPage {
         """
     }
 
-    /// Copies commands, and shows only the rows that hold what was typed.
+    /// The script of the page.
+    ///
+    /// It copies commands to the clipboard, and filters the table of cases by the words that the
+    /// user types.
     private static let script = """
 
         'use strict';

@@ -1,16 +1,19 @@
 package import Conformance
 
-/// One page without anything from elsewhere: the counts, the clauses, and every case.
+/// Renders a run as one self-contained HTML page with the counts, the clauses and every case.
 package enum HTMLReport {
-    /// How many cases are shown with what was said in them; a page of hundreds would be too long.
+    /// The maximum number of cases that are shown with message bodies, because a page with the
+    /// bodies of hundreds of cases would be too long.
     private static let bodyCaseMax = 60
-    /// How many failures are open when the page is.
+    /// The number of failed cases that are expanded when the page opens.
     private static let openMax = 5
 
+    /// Renders the HTML page of a run.
+    ///
     /// - Parameters:
-    ///   - report: The run.
-    ///   - replay: The command that repeats it, without `--only`; nil: none is shown.
-    /// - Returns: A whole page.
+    ///   - report: The report of the run.
+    ///   - replay: The command that repeats the run, without `--only`; nil to show no command.
+    /// - Returns: A complete HTML page.
     package static func render(
         _ report: Redacted<RunReport>,
         replay: Redacted<ReplayCommand>? = nil
@@ -41,22 +44,22 @@ package enum HTMLReport {
         body += "</p></section>\n"
         body += list("Stopped before the first case", report.obstacles)
         let unseen = Standing.unseen(report.value.cases).map { line, clauses in
-            "\(clauses.joined(separator: " ")) not shown: \(line)"
+            "\(clauses.joined(separator: " ")) not proven: \(line)"
         }
         body += list("Notes", unseen + report.remarks)
         let loud = report.obstacles.isEmpty ? report.cases.filter(\.isLoud) : []
         body += HTMLCauses.section(loud)
         if !loud.isEmpty {
-            body += "<section><h2>What is not green</h2>\n"
+            body += "<section><h2>Cases that need attention</h2>\n"
             for (number, result) in loud.enumerated() {
                 body += block(result, number, replay)
             }
             body += "</section>\n"
         }
         body += "<section id=all><h2>All cases</h2><input id=search type=search "
-        body += "aria-label=\"Show only cases that hold these words\" placeholder=\"Filter\">"
+        body += "aria-label=\"Show only cases that contain these words\" placeholder=\"Filter\">"
         body += "<div class=wide><table><thead><tr><th>case<th>clause<th>verdict"
-        body += "<th class=num>s</tr></thead><tbody>\n"
+        body += "<th class=num>seconds</tr></thead><tbody>\n"
         for result in report.cases {
             body += "<tr><td><code>\(escaped(result.contract.caseID))</code><br>"
             body += "<span class=sub>\(escaped(result.contract.title))</span>"
@@ -68,7 +71,8 @@ package enum HTMLReport {
         return HTMLPage.page("Assay · \(report.target)", body)
     }
 
-    /// A section of plain lines; nothing where there are none.
+    /// Returns an HTML section with a title and a list of lines; an empty string when there are no
+    /// lines.
     private static func list(_ title: String, _ lines: [String]) -> String {
         guard !lines.isEmpty else { return "" }
         return "<section><h2>\(title)</h2><ul>"
@@ -79,7 +83,7 @@ package enum HTMLReport {
         "<div class=\"card \(kind)\"><b>\(escaped(value))</b><span>\(escaped(label))</span></div>\n"
     }
 
-    /// A command, and a button that copies it.
+    /// Returns the HTML of a command with a button that copies the command.
     private static func command(_ text: String) -> String {
         "<div class=cmd><code>\(escaped(text))</code>"
             + "<button type=button class=copy>copy</button></div>\n"
@@ -111,7 +115,7 @@ package enum HTMLReport {
             let diagnosis = Diagnosis(finding, of: result.contract)
             text += "<dt>cause<dd>\(escaped(diagnosis.cause))"
             text += "<dt>remedy<dd>\(escaped(diagnosis.remedy))"
-            if let choice = diagnosis.ifMeant { text += "<dt>meant?<dd>\(escaped(choice))" }
+            if let choice = diagnosis.ifMeant { text += "<dt>intended?<dd>\(escaped(choice))" }
             text += "</dl>\n"
         }
         for hint in result.hints { text += "<p>\(escaped(hint))</p>\n" }
@@ -121,12 +125,12 @@ package enum HTMLReport {
             text += command(replay.value.text(result.replays ?? [result.contract.caseID]))
         }
         if let picture = result.picture, !picture.isEmpty {
-            text += "<img alt=\"what the page showed\" width=215 "
+            text += "<img alt=\"screenshot of the page\" width=215 "
             text += "src=\"data:image/png;base64,\(escaped(picture))\">\n"
         }
         if let output = result.backendOutput, !output.isEmpty {
             text +=
-                "<p class=sub>the backend wrote</p><pre>\(escaped(output.printableLines))</pre>\n"
+                "<p class=sub>backend output</p><pre>\(escaped(output.printableLines))</pre>\n"
         }
         return text + "</details>\n"
     }

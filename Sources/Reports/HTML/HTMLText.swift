@@ -1,9 +1,10 @@
-/// Texts as they stand in a page, with what differs in them marked.
+/// Escapes strings for an HTML page and marks their differences.
 enum HTMLText {
     static func escaped(_ text: String) -> String { MarkupText.escaped(text) }
 
-    /// Two texts that are held against each other, with what differs marked in both; as they are where
-    /// they have too little in common for that to help.
+    /// Returns two strings escaped for HTML, with their differing parts marked.
+    ///
+    /// Strings that have too little in common have no marks.
     static func compared(_ left: String, _ right: String) -> (left: String, right: String) {
         let plain = (escaped(left), escaped(right))
         let (first, second) = (Array(left), Array(right))
@@ -22,8 +23,9 @@ enum HTMLText {
         return (marked(first), marked(second))
     }
 
-    /// Lines of which those are marked that were not among the lines of before; none where there was
-    /// nothing before.
+    /// Returns lines escaped for HTML.
+    ///
+    /// A line that the old lines do not contain is marked; without old lines, no line is marked.
     static func changed(_ lines: [String], since old: [String]?) -> String {
         guard let old, old != lines else { return escaped(lines.joined(separator: "\n")) }
         let known = Set(old)

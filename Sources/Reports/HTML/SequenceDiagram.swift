@@ -1,21 +1,25 @@
 internal import Conformance
 
-/// The exchanges of a case as a sequence diagram: parties as columns, time downward, an arrow for
-/// each message, which opens on what was said.
+/// The exchanges (requests with their responses) of a case as an HTML sequence diagram.
+///
+/// Each party, such as the backend, is a column, and time runs downward. Each message is an arrow
+/// that expands to show its bodies.
 struct SequenceDiagram {
     private static let rowMax = 60
     private static let bodyMax = 1600
 
     private let entries: [Timeline.Entry]
     private let parties: [Exchange.Party]
-    /// The journal numbers of what the findings rest on.
+    /// The sequence numbers of the exchanges that the findings of the case cite as evidence.
     private let evidence: Set<Int>
     private let showsBodies: Bool
 
+    /// Creates the diagram of a case.
+    ///
     /// - Parameters:
-    ///   - result: The case.
-    ///   - showsBodies: Whether each message opens on its bodies; a page of hundreds of cases would
-    ///     be too long with them.
+    ///   - result: The result of the case.
+    ///   - showsBodies: Whether each message can be expanded to show its bodies. A page with the
+    ///     bodies of hundreds of cases would be too long.
     init(_ result: Redacted<CaseResult>, showsBodies: Bool) {
         let entries = Timeline(result).entries
         self.entries = entries
@@ -24,7 +28,8 @@ struct SequenceDiagram {
         evidence = Set(result.findings.flatMap(\.evidence))
     }
 
-    /// Who takes part, from left to right: who speaks to the backend, the backend, whom it speaks to.
+    /// Returns the parties of the exchanges from left to right: callers of the backend, the
+    /// backend, and the services that the backend calls.
     private static func parties(_ exchanges: [Exchange]) -> [Exchange.Party] {
         let senders = Set(exchanges.map(\.from))
         func place(_ party: Exchange.Party) -> Int {
@@ -40,7 +45,7 @@ struct SequenceDiagram {
             .sorted { (place($0), $0.rawValue) < (place($1), $1.rawValue) }
     }
 
-    /// Empty where nothing was said.
+    /// The HTML of the diagram; empty when the case has no exchanges.
     var html: String {
         guard !entries.isEmpty else { return "" }
         var text = "<div class=seq><div class=\"row head\"><span></span><span class=lanes "
@@ -75,7 +80,8 @@ struct SequenceDiagram {
         if (exchange.response?.status ?? 0) >= 400 { kinds.append("bad") }
         let direction = from == to ? "self" : from < to ? "right" : "left"
         let left = min(from, to)
-        // What begins on the right half is told to the left of its end.
+        // The label of an arrow in the right half of the diagram extends to the left of the arrow's
+        // end.
         let isTurned = left * 2 >= parties.count && parties.count > 2
         let style = "--n:\(parties.count);--a:\(left);--w:\(abs(from - to))"
         let words = HTMLText.escaped(entry.words.printable)
@@ -96,7 +102,7 @@ struct SequenceDiagram {
     private func isComplete(_ exchange: Exchange) -> Bool {
         switch exchange.outcome {
         case .answered: true
-        // A person's act and a restart have no answer.
+        // A user action or a restart has no response.
         case .pending: exchange.purpose.isAct
         case .answerLost, .requestCut, .failed: false
         }
@@ -104,7 +110,9 @@ struct SequenceDiagram {
 
     // MARK: Bodies
 
-    /// What was asked and answered; what is not as it was the last time is marked.
+    /// Returns the HTML of the request and response bodies of an exchange.
+    ///
+    /// Lines that differ from the previous message of the same kind are marked.
     private func bodies(_ exchange: Exchange, _ told: inout [String: [String]]) -> String {
         guard showsBodies else { return "" }
         var text = ""
@@ -124,7 +132,8 @@ struct SequenceDiagram {
         return text
     }
 
-    /// By what messages are compared with each other; nil: with none.
+    /// Returns the key that exchanges with comparable bodies share; nil for an exchange that is not
+    /// compared.
     private func key(_ exchange: Exchange) -> String? {
         switch exchange.purpose {
         case .delivery(let name, _): "delivery \(name)"
@@ -160,7 +169,8 @@ struct SequenceDiagram {
 }
 
 extension Exchange.Purpose {
-    /// Something that happens, and is not asked for.
+    /// Whether the journal entry is an event without a response, such as a user action or a
+    /// restart, instead of a request.
     fileprivate var isAct: Bool {
         switch self {
         case .restart, .gesture, .screen: true

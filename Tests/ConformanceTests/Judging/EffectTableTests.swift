@@ -61,7 +61,7 @@ struct EffectTableTests {
         let builder = EvidenceBuilder.bought({ $0.effects = [effect] }, [push])
         let found = try #require(GoldenRule.findings(in: builder.evidence).first)
         #expect(found.nearMiss.contains { $0.contains("ada, a segment") })
-        #expect(found.expected.contains("to ada that says"))
+        #expect(found.expected.contains("to ada with content"))
     }
 
     // MARK: Keys

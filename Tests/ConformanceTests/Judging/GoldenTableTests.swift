@@ -130,7 +130,7 @@ struct GoldenTableTests {
         let finding = try #require(GoldenRule.findings(in: builder.evidence).first)
         #expect(finding.nearMiss.count == min(count, 3) * 3 + (count > 3 ? 1 : 0))
         #expect(finding.nearMiss.prefix(3) == ["/key0", "  - 1", "  + 2"])
-        if count > 3 { #expect(finding.nearMiss.last == "… and \(count - 3) more places") }
+        if count > 3 { #expect(finding.nearMiss.last == "… and \(count - 3) more differences") }
     }
 
     @Test func `a case that says nothing golden has nothing for this rule`() {
@@ -158,7 +158,7 @@ struct GoldenTableTests {
         )
         #expect(found.map(\.code) == (isMet ? [] : [.effectContent]))
         if let finding = found.first {
-            #expect(finding.actual == "\(count) of \(count + 1)")
+            #expect(finding.actual == "\(count) of \(count + 1) messages match")
             #expect(finding.isFinal == (count > (range?.lowerBound ?? 0)))
             #expect(finding.nearMiss.isEmpty == (count >= (range?.lowerBound ?? 0)))
         }
@@ -185,7 +185,7 @@ struct GoldenTableTests {
         let finding = try #require(
             GoldenRule.findings(in: builder([], [push], effects: [effect]).evidence).first
         )
-        #expect(finding.nearMiss.contains("  + nobody"))
+        #expect(finding.nearMiss.contains("  + no user"))
     }
 
     // MARK: Copies that race

@@ -171,9 +171,9 @@ struct JudgeTests {
             (200, "[]", .missing), (200, " {} ", .missing), (200, "0", .document(0)),
             (200, "[null]", .document([.null])),
             (404, "{}", .missing), (410, "", .missing),
-            (500, "{}", .unreadable("the probe answered 500: {}")),
-            (302, "{}", .unreadable("the probe answered 302: {}")),
-            (401, "{}", .unreadable("the probe answered 401: {}")),
+            (500, "{}", .unreadable("the probe returned 500: {}")),
+            (302, "{}", .unreadable("the probe returned 302: {}")),
+            (401, "{}", .unreadable("the probe returned 401: {}")),
         ] as [(Int, String, ObservedState)]
     )
     func observes(status: Int, body: String, expected: ObservedState) {
@@ -221,8 +221,8 @@ struct JudgeTests {
         let waited = Judge.judge(builder.evidence { $0.waited = .seconds(10) })
         #expect(waited.verdict == .failed)
         #expect(waited.findings.map(\.code) == plain.findings.map(\.code))
-        #expect(waited.findings.first?.actual.hasSuffix("after 10000 ms of waiting for it") == true)
-        #expect(waited.findings.first?.remedy.contains("'patience: 30s'") == true)
+        #expect(waited.findings.first?.actual.hasSuffix("after waiting for 10000 ms") == true)
+        #expect(waited.findings.first?.remedy.contains("'settle-timeout: 30s'") == true)
         #expect(plain.findings.first?.actual.contains("waiting") == false)
     }
 
@@ -250,7 +250,7 @@ struct JudgeTests {
         "a backend that is slow for most plain purchases is told so",
         arguments: [
             ([], nil), ([900], nil), ([1_000, 1_000], nil), ([20, 20, 5_000], nil),
-            ([20, 3_140, 5_000], "after 3.1 s"),
+            ([20, 3_140, 5_000], "takes 3.1 s"),
         ] as [([Int64], String?)]
     )
     func slowness(milliseconds: [Int64], told: String?) {

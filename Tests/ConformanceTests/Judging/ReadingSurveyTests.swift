@@ -44,8 +44,8 @@ struct ReadingSurveyTests {
             let finding = try #require(StateRule.findings(in: builder.evidence).first)
             #expect(finding.code == .readingAbsent)
             #expect(finding.code.rawValue == "E912")
-            #expect(finding.actual.contains("no answer of probe 'subscription' had /activ"))
-            #expect(finding.actual.hasSuffix("it has /active"))
+            #expect(finding.actual.contains("no response of probe 'subscription' contained /activ"))
+            #expect(finding.actual.hasSuffix("the responses have /active"))
             #expect(finding.remedy.contains("{access: /active}"))
             #expect(Judge.judge(builder.evidence).verdict == .inconclusive)
             #expect(Judge.mayImprove([finding]), "a slow backend may still write it")
@@ -102,7 +102,7 @@ struct ReadingSurveyTests {
         )
         let finding = try #require(StateRule.findings(in: builder.evidence).first)
         #expect(finding.code == .readingAbsent)
-        #expect(finding.actual.hasSuffix("it has /subscription/active"))
+        #expect(finding.actual.hasSuffix("the responses have /subscription/active"))
     }
 
     @Test func `the profile may say what absence means`() throws {
@@ -140,8 +140,8 @@ struct ReadingSurveyTests {
         let survey = ReadingSurvey(sight: sight)
         let wanted = try #require(JSONPointer(pointer))
         #expect(survey.nearest(to: wanted, in: "p")?.description == near)
-        #expect(survey.absence(of: wanted, in: "p").contains("; it has /"))
-        #expect(survey.absence(of: wanted, in: "q").contains("it showed nothing at all"))
+        #expect(survey.absence(of: wanted, in: "p").contains("; the responses have /"))
+        #expect(survey.absence(of: wanted, in: "q").contains("the responses were empty"))
     }
 
     // MARK: Comparisons

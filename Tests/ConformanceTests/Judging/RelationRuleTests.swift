@@ -180,7 +180,7 @@ struct RelationRuleTests {
         builder.twins[1].insert(failed, at: 1)
         #expect(builder.codes(RelationRule.self).first == .unobservable)
         let text = RelationRule.findings(in: builder.evidence).first?.actual ?? ""
-        #expect(text.contains(#"the probe answered 500: {"error":"x"}"#), "\(text)")
+        #expect(text.contains(#"the probe returned 500: {"error":"x"}"#), "\(text)")
     }
 
     @Test(

@@ -21,10 +21,10 @@ struct CSSSelectorTests {
             ("", "empty"), ("   ", "empty"), ("//button[1]", "XPath"), ("(//a)[1]", "XPath"),
             ("button:contains('Buy')", "test library"), ("text=Buy", "test library"),
             ("#menu >> #buy", "test library"), ("#1st", "digit"), (".2", "digit"),
-            ("[data-id", "not closed"), ("button:not(.a", "not closed"), ("a]", "closes nothing"),
-            ("a[b)", "closes nothing"), ("[a='b]", "does not end"), ("#buy {", "no place"),
-            ("#a >", "ends with"), ("> #a", "begins with"), ("#a,", "ends with"), ("#", "nothing"),
-            ("a.", "nothing"), ("#.a", "nothing"),
+            ("[data-id", "not closed"), ("button:not(.a", "not closed"), ("a]", "never opened"),
+            ("a[b)", "never opened"), ("[a='b]", "not closed"), ("#buy {", "not allowed"),
+            ("#a >", "ends with"), ("> #a", "begins with"), ("#a,", "ends with"), ("#", "no name"),
+            ("a.", "no name"), ("#.a", "no name"),
         ]
     )
     func refused(selector: String, why: String) {

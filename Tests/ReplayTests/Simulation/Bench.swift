@@ -197,7 +197,7 @@ final class PlayedBackend: Transport, BackendProgram, @unchecked Sendable {
         defer { open[number] = nil }
         let serving = clock.task { cell.fill(await self.serve(arrival)) }
         let timer = machine.at(deadline, .assay) {
-            cell.fill(.failed(.timedOut, "no complete answer within \(within.milliseconds) ms"))
+            cell.fill(.failed(.timedOut, "no complete response within \(within.milliseconds) ms"))
         }
         let outcome = await withTaskCancellationHandler {
             await cell.value

@@ -358,7 +358,7 @@ final class SimulatedNetwork: Transport {
         let cell = SimulatedCell<Exchange.Outcome>()
         backend.accept(request, cell)
         let timer = machine.at(deadline, .assay) {
-            cell.fill(.failed(.timedOut, "no complete answer within \(within.milliseconds) ms"))
+            cell.fill(.failed(.timedOut, "no complete response within \(within.milliseconds) ms"))
         }
         let outcome = await withTaskCancellationHandler {
             await cell.value

@@ -54,7 +54,7 @@ enum SimulatedContracts {
             like: .undisturbed,
             pushes: 1
         ),
-        contract("push-answer-lost", [fail([.loseAnswer]), deliver("a")], pushes: 1),
+        contract("push-response-lost", [fail([.loseAnswer]), deliver("a")], pushes: 1),
         contract("push-fails", [fail([.status(500), .reset]), deliver("a")], pushes: 1),
         contract("push-hangs", [fail([.hang(200), .slow(100)]), deliver("a")], pushes: 1),
         contract(

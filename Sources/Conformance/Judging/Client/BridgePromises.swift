@@ -1,4 +1,4 @@
-/// How the app speaks to the native side (C-01, C-21, C-24, C-34, C-35).
+/// Invariants of an app's commands to the native side (clauses C-01, C-21, C-24, C-34, C-35).
 extension ClientView {
     func silent(_ at: SourceLocation) -> [Finding] {
         guard let first = timeline.commands.first else { return [] }
@@ -14,7 +14,8 @@ extension ClientView {
         ]
     }
 
-    /// The parameters of the commands that carry ids (Despia fact sheet, section 3.1).
+    /// The names of the parameters of each command that contains an ID (Despia fact sheet, section
+    /// 3.1).
     private static let parameters: [String: Set<String>] = [
         "setvault": ["key", "value", "locked"], "readvault": ["key"],
         "setonesignalplayerid": ["user_id"],
@@ -33,12 +34,12 @@ extension ClientView {
             }
             let problem =
                 notes.first
-                ?? extra.map { "a parameter that was not meant: '\($0.name.shown(60))'" }
+                ?? extra.map { "an unexpected parameter: '\($0.name.shown(60))'" }
             guard let problem else { continue }
             return [
                 Finding(
                     .badCommand,
-                    expected: "every part of a command is percent-encoded once",
+                    expected: "every part of a bridge command is percent-encoded once",
                     actual: "\(problem); in "
                         + command.bridge.text.shown(80),
                     location: at,
@@ -52,7 +53,7 @@ extension ClientView {
                 Finding(
                     .badCommand,
                     expected: "\(named(id)) is percent-encoded once",
-                    actual: "it was encoded before it was encoded; in "
+                    actual: "it was encoded twice; in "
                         + command.bridge.text.shown(80),
                     location: at,
                     evidence: [command.sequence],
@@ -62,7 +63,8 @@ extension ClientView {
         } ?? []
     }
 
-    /// A command whose id is nobody's, and the encoded form of somebody's.
+    /// The first command whose ID is a user's ID in percent-encoded form, with that user's ID; nil
+    /// without one.
     private var encodedTwice: (ClientTimeline.Command, String)? {
         let users = record.plan.users.map { record.namespace.id(of: $0) }
         let known = Set(users + timeline.registrations.compactMap(\.id))
@@ -75,22 +77,23 @@ extension ClientView {
         }.first
     }
 
-    /// A reply carries no number: two reads of one name cannot be told apart (section 1.4).
+    /// Reports two concurrent reads of one vault key, whose replies cannot be distinguished (Despia
+    /// fact sheet, section 1.4).
     func readsInTurn(_ at: SourceLocation) -> [Finding] {
         let latency = Int64(1_000_000)
         var pending: [String: (sequence: Int, until: Int64)] = [:]
         for command in timeline.commands where command.bridge.scheme == "readvault" {
             let name = command.phone + "/" + command.load + "/" + (command.bridge["key"] ?? "")
             if let first = pending[name], command.time < first.until,
-                // A new document has nothing to do with what the one before it asked.
+                // A new document of the page is independent of the reads of the previous document.
                 !timeline.isRenewed(command.phone, from: first.sequence, to: command.sequence)
             {
                 return [
                     Finding(
                         .badCommand,
-                        expected: "one read of a key at a time",
-                        actual: "a second read of '\(command.bridge["key"] ?? "")' before the "
-                            + "first was answered",
+                        expected: "one read of a vault key at a time",
+                        actual: "a second read of '\(command.bridge["key"] ?? "")' was sent before "
+                            + "the reply to the first",
                         location: at,
                         evidence: [first.sequence, command.sequence],
                         isFinal: true
@@ -114,14 +117,13 @@ extension ClientView {
                 command.bridge.scheme == "setvault" && command.bridge["locked"] != "true"
             let problem: String? =
                 if WindowNames.all.contains(key) {
-                    "the key '\(key)' is a name of the window"
+                    "the vault key '\(key)' is a property of the page's window"
                 } else if isOpen, value.contains("@") && value.contains(".") {
-                    "an email address lies open under '\(key)'"
+                    "an email address is stored unlocked under '\(key)'"
                 } else if isOpen, Self.looksSecret(value) {
-                    "a credential lies open under '\(key)'"
+                    "a credential is stored unlocked under '\(key)'"
                 } else if isOpen, !allowed.contains(key) {
-                    "the key '\(key.shown(40))' is none that the "
-                        + "profile knows"
+                    "the profile does not list the vault key '\(key.shown(40))'"
                 } else {
                     nil
                 }
@@ -129,7 +131,7 @@ extension ClientView {
             return [
                 Finding(
                     .openSecret,
-                    expected: "only ids and the lock lie in the open vault",
+                    expected: "the unlocked vault entries contain only IDs and the lock",
                     actual: problem,
                     location: at,
                     evidence: [command.sequence],
@@ -140,7 +142,8 @@ extension ClientView {
         return []
     }
 
-    /// A JSON web token, or a name that says what it is.
+    /// Whether a vault value looks like a credential: a JSON web token, or a string with a word
+    /// such as "password".
     private static func looksSecret(_ value: String) -> Bool {
         value.hasPrefix("eyJ") && value.count > 40
             || ["password", "secret", "token="].contains { value.lowercased().contains($0) }
@@ -152,14 +155,14 @@ extension ClientView {
                 Finding(
                     .disturbanceMissed,
                     expected: "the native side calls a function of the page",
-                    actual: "it called none",
+                    actual: "the native side called no function",
                     location: at
                 )
             } else if !timeline.callbacks.contains(where: \.isHeard) {
                 Finding(
                     .pageBroken,
-                    expected: "the page has a function for the end of a purchase",
-                    actual: "the window has no "
+                    expected: "the page has a function that is called at the end of a purchase",
+                    actual: "the page's window has no function "
                         + Self.list(timeline.callbacks.map(\.function)),
                     location: at,
                     evidence: timeline.callbacks.map(\.sequence)

@@ -1,8 +1,8 @@
-/// The app keeps its promises on the phone: what crossed the bridge, what it told its backend, whose
-/// id it ends with and what it shows.
+/// Judges an app on a simulated phone: its commands to the native side, its calls to the backend,
+/// and its final ID and screen.
 ///
-/// Source: identity rules, part B. The promises stand in the files beside this one, by what they
-/// are about: `IdentityPromises`, `RegistrationPromises`, `PaywallPromises`, `BridgePromises`.
+/// Source: identity rules, part B. The invariants are in the files of this folder, by topic:
+/// `IdentityPromises`, `RegistrationPromises`, `PaywallPromises`, `BridgePromises`.
 package struct ClientRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         guard let expected = evidence.expectation.app else { return [] }
@@ -12,7 +12,7 @@ package struct ClientRule: Rule {
                 Finding(
                     .notRun,
                     expected: "the app is launched",
-                    actual: "no launch stands in the journal",
+                    actual: "the journal contains no launch",
                     location: expected.location
                 )
             ]

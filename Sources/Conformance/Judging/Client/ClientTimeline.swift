@@ -1,19 +1,20 @@
-/// What one device scenario showed, in one order: bridge commands, the app's calls, and what a
-/// person did.
+/// The observations of one device scenario (a contract for an app on a simulated phone) in order:
+/// the app's commands, its calls, and user actions.
 ///
-/// It is read from the journal alone. A command is a `POST /bridge` of the app to Despia; a call of
-/// the app's is an exchange with the backend whose purpose names the route; gestures, what the page
-/// shows and what the phone holds are exchanges of Assay's own.
+/// All observations come from the journal. A command is a `POST /bridge` from the app to the Despia
+/// runtime. A call is an exchange with the backend whose purpose names the route. User actions, the
+/// page's content and the phone's state are journal entries that Assay wrote.
 package struct ClientTimeline: Sendable {
     package struct Command: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
         package let load: String
-        /// Microseconds since the journal began, when the setter's text arrived.
+        /// The time at which the command arrived at the native side, in microseconds since the
+        /// journal began.
         package let time: Int64
         package let bridge: BridgeCommand
 
-        /// Scheme and path: `revenuecat://launchPaywall`.
+        /// The name of the command, which is its scheme and path: `revenuecat://launchPaywall`.
         package var name: String {
             bridge.path.isEmpty ? bridge.scheme : "\(bridge.scheme)://\(bridge.path)"
         }
@@ -23,7 +24,7 @@ package struct ClientTimeline: Sendable {
         }
     }
 
-    /// A call that announces the user.
+    /// A call of the app that registers its user at the backend.
     package struct Registration: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
@@ -35,7 +36,8 @@ package struct ClientTimeline: Sendable {
         package let platform: String?
         package let source: String?
         package let status: Int?
-        /// A 2xx whose body names no other id (C-12); some backends answer none at all.
+        /// Whether the backend confirmed the registration (clause C-12): the response is a 2xx and
+        /// its body contains the registered ID or no ID at all.
         package let isAcknowledged: Bool
     }
 
@@ -47,20 +49,20 @@ package struct ClientTimeline: Sendable {
         package let current: String?
     }
 
-    /// A person's act, with its place in the journal.
+    /// A user action in the app, with its position in the journal.
     package struct Gesture: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
         package let name: String
         package let time: Int64
-        /// The selector of an element that was to be tapped and was not there.
+        /// The selector of the element to tap when the page does not have it; otherwise nil.
         package let missing: String?
 
-        /// Whether a new page came with it.
+        /// Whether the action opened or reloaded the app's page.
         package var isLaunch: Bool { ["launch", "reload"].contains(name) }
     }
 
-    /// What befell a page, with what it told of it.
+    /// An event of an app's page, with the text that the page reported.
     package struct PageEvent: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
@@ -68,12 +70,12 @@ package struct ClientTimeline: Sendable {
         package let text: String
     }
 
-    /// The native side called a function of the page.
+    /// A callback: a call of the native side to a function of the page.
     package struct Callback: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
         package let function: String
-        /// Whether the page had it.
+        /// Whether the page has the function that the native side called.
         package let isHeard: Bool
     }
 
@@ -82,26 +84,31 @@ package struct ClientTimeline: Sendable {
     package private(set) var logins: [Login] = []
     package private(set) var gestures: [Gesture] = []
     package private(set) var errors: [PageEvent] = []
-    /// Documents whose first script could run: a page that loads itself anew has several.
+    /// The documents that were about to run their first script; a page that reloads itself has
+    /// several.
     package private(set) var starts: [PageEvent] = []
-    /// Documents whose scripts have run.
+    /// The documents of the pages whose scripts have all run.
     package private(set) var loads: [PageEvent] = []
     package private(set) var callbacks: [Callback] = []
-    /// Calls of the page that are no route of the profile.
+    /// The requests of the page that match no route of the profile.
     package private(set) var strayCalls: [PageEvent] = []
-    /// What each phone held when the scenario was over, as the fake shows a device.
+    /// The state of each phone at the end of the scenario, as the fake Despia runtime returned it,
+    /// by phone name.
     package private(set) var phones: [String: JSONValue] = [:]
-    /// What each phone held before the app was first opened.
+    /// The state of each phone before the app was first opened, by phone name.
     package private(set) var firstPhones: [String: JSONValue] = [:]
-    /// How long the native side takes to reply, in microseconds, by the number of the command; one
-    /// that gets no reply has none.
+    /// The delay of the native side's reply in microseconds, by the command's sequence number.
+    ///
+    /// Commands without a reply are left out.
     package private(set) var replyDelays: [Int: Int64] = [:]
-    /// Commands whose reply the package takes for a result (section 1.4).
+    /// The sequence numbers of the commands whose reply the app's bridge package accepts as a
+    /// result (Despia fact sheet, section 1.4).
     private var results: Set<Int> = []
-    /// What each page showed in the end, by the names of `AppExpectation.Screen.Element`.
+    /// The final content of each phone's page, by phone name; the member names are those of
+    /// `AppExpectation.Screen.Element`.
     package private(set) var screens: [String: JSONValue] = [:]
 
-    /// The keys of the vault by their role.
+    /// The key of each vault entry that has a role, such as the user's ID or the lock.
     package let keys: [PhoneChange.VaultRole: String]
 
     package init(_ record: RunRecord, profile: Profile) {
@@ -201,7 +208,8 @@ package struct ClientTimeline: Sendable {
         }
     }
 
-    /// Where the profile's requests and answers hold what the rules look at.
+    /// The JSON paths of the judged fields in the app's requests and in the backend's responses, as
+    /// the profile defines them.
     private struct Fields {
         let register: [String: JSONPointer]
         let login: [String: JSONPointer]
@@ -255,15 +263,16 @@ package struct ClientTimeline: Sendable {
         )
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
-    /// When a phone's first page could do what it was written for.
+    /// Returns the time at which a phone's first page was ready, in microseconds since the journal
+    /// began; nil for an app without a browser.
     ///
-    /// Its scripts have run, or it does something already; what came before was the browser's, and
-    /// the network's.
+    /// A page is ready when its scripts have run, or when it has sent its first command or
+    /// registration. The time before that is spent by the browser and the network.
     package func readiness(of phone: String) -> Int64? {
         let load = loads.first { $0.phone == phone }?.time
-        // Only a browser tells of documents.
+        // Only a browser reports the loading of documents.
         guard load != nil || starts.contains(where: { $0.phone == phone }) else { return nil }
         let signs =
             commands.filter { $0.phone == phone }.map(\.time)
@@ -271,7 +280,8 @@ package struct ClientTimeline: Sendable {
         return (signs + [load].compactMap { $0 }).min()
     }
 
-    /// Whether a phone's app said anything between two entries.
+    /// Whether a phone's app sent a command, registration or login between two entries of the
+    /// journal.
     package func isActive(_ phone: String, from first: Int, to last: Int) -> Bool {
         func isBetween(_ sequence: Int) -> Bool { sequence > first && sequence < last }
         return commands.contains { $0.phone == phone && isBetween($0.sequence) }
@@ -279,13 +289,15 @@ package struct ClientTimeline: Sendable {
             || logins.contains { $0.phone == phone && isBetween($0.sequence) }
     }
 
-    /// Whether a phone's page became another document between two entries, by itself or because
-    /// somebody opened the app anew.
+    /// Whether a phone's page was replaced by a new document between two entries of the journal.
+    ///
+    /// This happens when the page reloads itself or the app is opened again.
     package func isRenewed(_ phone: String, from first: Int, to last: Int) -> Bool {
         starts.contains { $0.phone == phone && $0.sequence > first && $0.sequence < last }
     }
 
-    /// Whether the native side owes a reply, or has given one that is no result.
+    /// Whether a read of the vault or the purchase history has no reply yet, or got a reply that is
+    /// not a result.
     package var hasOpenQuestion: Bool {
         commands.contains {
             ["readvault", "getpurchasehistory"].contains($0.bridge.scheme)
@@ -293,7 +305,7 @@ package struct ClientTimeline: Sendable {
         }
     }
 
-    /// Every phone that took part.
+    /// The names of all phones in the scenario.
     package var names: [String] {
         var names: [String] = []
         for name in gestures.map(\.phone) + commands.map(\.phone) + phones.keys.sorted()
@@ -303,7 +315,7 @@ package struct ClientTimeline: Sendable {
         return names
     }
 
-    /// The app user id that a command writes to the vault; nil for any other command.
+    /// Returns the app user ID that a command writes to the vault; nil for any other command.
     package func writtenID(_ command: Command) -> String? {
         guard command.bridge.scheme == "setvault", command.bridge["key"] == keys[.id] else {
             return nil
@@ -311,18 +323,21 @@ package struct ClientTimeline: Sendable {
         return command.bridge["value"] ?? ""
     }
 
-    /// The id that a command attaches to the phone at OneSignal; nil for any other command.
+    /// Returns the ID that a command sets as the phone's OneSignal alias; nil for any other
+    /// command.
     package func aliasedID(_ command: Command) -> String? {
         command.bridge.scheme == "setonesignalplayerid"
             ? command.bridge["user_id"] ?? "" : nil
     }
 
-    /// What the phone's vault holds under a role, in the end.
+    /// Returns the value of a phone's vault entry at the end of the scenario; nil when there is
+    /// none.
     package func vault(_ role: PhoneChange.VaultRole, of phone: String) -> String? {
         keys[role].flatMap { phones[phone]?["vaultLocal"]?[$0]?["value"]?.string }
     }
 
-    /// What the vault held under a role before the app was first opened.
+    /// Returns the value of a phone's vault entry before the app was first opened; nil when there
+    /// was none.
     package func heldAtFirst(_ role: PhoneChange.VaultRole, by phone: String) -> String? {
         keys[role].flatMap { firstPhones[phone]?["vaultLocal"]?[$0]?["value"]?.string }
     }
@@ -335,10 +350,10 @@ package struct ClientTimeline: Sendable {
         registrations.last { $0.phone == phone && $0.isAcknowledged }
     }
 
-    /// The id that the phone's app ends with: the last one that it told anybody.
+    /// Returns the last ID that the phone's app sent to the vault, OneSignal or the backend.
     package func finalID(of phone: String) -> String? { told(by: phone).max { $0.0 < $1.0 }?.1 }
 
-    /// The id that the phone's app began with.
+    /// Returns the first ID that the phone's app sent to the vault, OneSignal or the backend.
     package func firstID(of phone: String) -> String? { told(by: phone).min { $0.0 < $1.0 }?.1 }
 
     private func told(by phone: String) -> [(Int, String)] {
@@ -350,10 +365,11 @@ package struct ClientTimeline: Sendable {
             }
     }
 
-    /// What a bridge writes for nothing (Despia fact sheet, section 1.4).
+    /// The value that the bridge returns for a vault entry that does not exist (Despia fact sheet,
+    /// section 1.4).
     private static let nothing = "n/a"
 
-    /// Whether an app user id names one person.
+    /// Whether an app user ID can identify exactly one user.
     package static func isUsable(_ id: String) -> Bool {
         let trimmed = id.trimmingBlanks
         return trimmed == id && id.count <= 100 && !id.contains("/")

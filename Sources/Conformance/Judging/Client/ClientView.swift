@@ -1,4 +1,5 @@
-/// One scenario as its promises look at it.
+/// The evidence of one device scenario (a contract for an app on a simulated phone), with a
+/// function that judges each invariant.
 struct ClientView {
     let timeline: ClientTimeline
     let expected: AppExpectation
@@ -45,28 +46,28 @@ struct ClientView {
         }
     }
 
-    /// A tap that the profile describes and the page has no place for: nothing follows from it.
+    /// Reports a user action that had no effect, because the page does not have the element to tap.
     ///
-    /// An upgrade may be missing, because hiding it is a way to keep it shut.
+    /// A missing upgrade button is accepted, because an app may hide it to prevent purchases.
     var untouched: Finding? {
         let gesture = timeline.gestures.first { $0.missing != nil && $0.name != "upgrade" }
         guard let gesture else { return nil }
         return Finding(
             .unobservable,
-            expected: "something to tap for '\(gesture.name)'",
+            expected: "the page has an element to tap for '\(gesture.name)'",
             actual: "the page has no element '\(gesture.missing ?? "")'",
-            remedy: "Name it under 'app: taps:' in assay.yaml, or skip the case.",
+            remedy: "Correct the selector 'app: taps: \(gesture.name)' in assay.yaml, or skip "
+                + "the case.",
             location: expected.location,
             evidence: [gesture.sequence]
         )
     }
 
-    /// A tap by which nothing happened at all: whatever is missing afterwards says nothing about what
-    /// the app does when it is really asked.
+    /// Reports a tap that had no effect, so that missing calls of the app prove nothing.
     var deadTap: Finding? {
         let names: Set<String> = ["login", "logout", "restore"]
         let gesture = timeline.gestures.first { gesture in
-            // An app that could not start has a reason to do nothing.
+            // An app that could not start has a reason not to react to taps.
             let isStarted = timeline.registrations.contains {
                 $0.phone == gesture.phone && $0.sequence < gesture.sequence && $0.isAcknowledged
             }
@@ -80,16 +81,17 @@ struct ClientView {
         guard let gesture else { return nil }
         return Finding(
             .unobservable,
-            expected: "a tap on '\(gesture.name)' leads to something",
-            actual: "no command and no call came of it",
-            remedy: "See that 'app: taps: \(gesture.name)' in assay.yaml names what a person taps; "
-                + "where something has to be opened first, list both: [\"#menu\", \"#log-out\"].",
+            expected: "a tap on '\(gesture.name)' has an effect",
+            actual: "the app sent no command and made no call",
+            remedy: "Check the selector 'app: taps: \(gesture.name)' in assay.yaml; "
+                + "if a menu has to be opened first, list both: [\"#menu\", \"#log-out\"].",
             location: expected.location,
             evidence: [gesture.sequence]
         )
     }
 
-    /// A callback for which the page has no function: nothing follows from what it did then.
+    /// Reports a callback of the native side that had no effect, because the page does not have the
+    /// function.
     var unheard: Finding? {
         let isAsked = expected.promises.contains { $0.name == .calledBack }
         guard !isAsked, let gesture = timeline.gestures.first(where: { $0.name == "callback" })
@@ -98,44 +100,45 @@ struct ClientView {
         guard !calls.isEmpty, !calls.contains(where: \.isHeard) else { return nil }
         return Finding(
             .unobservable,
-            expected: "a function of the page that the native side can call",
-            actual: "the window has no " + Self.list(calls.map(\.function)),
-            remedy: "Install it before the first paywall opens (C-24).",
+            expected: "the page has a function that the native side can call",
+            actual: "the page's window has no function " + Self.list(calls.map(\.function)),
+            remedy: "Define the function before the first paywall opens (C-24).",
             location: expected.location,
             evidence: [gesture.sequence]
         )
     }
 
-    /// Names in their order, each once.
+    /// Joins the names with commas, in their order and without duplicates.
     static func list(_ names: [String]) -> String {
         var seen: Set<String> = []
         return names.filter { seen.insert($0).inserted }.joined(separator: ", ")
     }
 
-    /// How an id is called in a report: the user it belongs to, or itself, cut to what is readable.
+    /// Returns a description of an ID for reports: the user or the phone that it belongs to, or the
+    /// shortened ID itself.
     func named(_ id: String?) -> String {
         guard let id else { return "none" }
         if let user = record.plan.users.first(where: { record.namespace.id(of: $0) == id }) {
-            return "the id of \(user)"
+            return "the ID of \(user)"
         }
         for phone in timeline.names where timeline.installID(of: phone) == id {
-            return "the install id of \(phone)"
+            return "the install ID of \(phone)"
         }
         return "'\(id.shown(60))'"
     }
 
     // MARK: Commands, identities, screens
 
-    /// An expected text with its templates replaced.
+    /// Returns an expected string of the contract with its templates filled in.
     private func filled(_ text: String) -> String {
         var values = TemplateValues(namespace: record.namespace, base: record.base)
         return values.fill(text)
     }
 
-    /// What there was nothing to tap for.
+    /// A note about the first user action whose element the page does not have; empty without one.
     private var untapped: String {
         let missing = timeline.gestures.first { $0.missing != nil }
-        return missing.map { "; nobody could tap '\($0.name)': \($0.missing ?? "")" } ?? ""
+        return missing.map { "; no element to tap for '\($0.name)': \($0.missing ?? "")" } ?? ""
     }
 
     func finding(for expected: AppExpectation.Command) -> Finding? {
@@ -154,15 +157,18 @@ struct ClientView {
                     || command.sequence < written?.sequence ?? .max)
         }
         let what = [
-            expected.name, key.map { "of \($0)" }, value.map { "with '\($0)'" },
-            expected.isBeforeIDWritten ? "before the id is written" : nil,
+            "command \(expected.name)", key.map { "for key '\($0)'" }, value.map { "with '\($0)'" },
+            expected.isBeforeIDWritten ? "before the ID is written" : nil,
         ].compactMap { $0 }.joined(separator: " ")
         if found.count < expected.countMin {
             return Finding(
                 .commandMissing,
                 expected: "\(what), "
                     + (expected.countMin == 1 ? "once" : "\(expected.countMin) times"),
-                actual: (found.isEmpty ? "never" : "\(found.count) times") + untapped,
+                actual: (found.isEmpty
+                    ? "the app never sent this command"
+                    : "the app sent this command \(found.count) times")
+                    + untapped,
                 location: expected.location,
                 evidence: found.map(\.sequence)
             )
@@ -171,7 +177,7 @@ struct ClientView {
             return Finding(
                 .commandUnwanted,
                 expected: "\(what), \(max == 0 ? "never" : "at most \(max) times")",
-                actual: "\(found.count) times, first: "
+                actual: "the app sent this command \(found.count) times, first: "
                     + (found.first?.bridge.text.shown(80) ?? ""),
                 location: expected.location,
                 evidence: found.map(\.sequence),
@@ -186,26 +192,26 @@ struct ClientView {
         let (isMet, wanted): (Bool, String) =
             switch expected.wanted {
             case .user(let user):
-                (found == record.namespace.id(of: user), "the id of \(user)")
+                (found == record.namespace.id(of: user), "the ID of \(user)")
             case .notUser(let user):
                 (
                     found != nil && found != record.namespace.id(of: user),
-                    "another id than that of \(user)"
+                    "an ID other than that of \(user)"
                 )
             case .sameAs(let phone):
                 (
                     found != nil && found == timeline.finalID(of: phone),
-                    "the id that \(phone) has: \(named(timeline.finalID(of: phone)))"
+                    "the same ID as \(phone): \(named(timeline.finalID(of: phone)))"
                 )
             case .otherThan(let phone):
                 (
                     found != nil && found != timeline.finalID(of: phone),
-                    "another id than \(phone) has"
+                    "an ID other than that of \(phone)"
                 )
             case .changed:
                 (
                     found != nil && found != timeline.firstID(of: expected.phone),
-                    "another id than it began with"
+                    "an ID other than its first one"
                 )
             }
         guard !isMet else { return nil }
@@ -224,16 +230,16 @@ struct ClientView {
         guard let shown else {
             return Finding(
                 .unobservable,
-                expected: "a look at the page",
-                actual: "the page could not be looked at",
+                expected: "the content of the page",
+                actual: "the page could not be read",
                 location: expected.location
             )
         }
         guard let value = shown[name] else {
             return Finding(
                 .unobservable,
-                expected: "what the page shows as '\(name)'",
-                actual: "the profile does not say where",
+                expected: "the content that the page shows for '\(name)'",
+                actual: "the profile has no selector for this element",
                 remedy: "Add '\(name): \"#selector\"' to 'app: shows:' in assay.yaml.",
                 location: expected.location
             )
@@ -246,7 +252,7 @@ struct ClientView {
             switch (value, wanted) {
             case (.string(let text), .string(let wanted)):
                 text.lowercased().contains(wanted.lowercased())
-            // An element that is not there says nothing.
+            // An element that is missing on the page shows no text.
             case (.null, .string): false
             case (.null, .bool(let wanted)): !wanted
             case (.string(let text), .bool(let wanted)): !text.isEmpty == wanted
@@ -264,7 +270,8 @@ struct ClientView {
 
     // MARK: Startup and counts
 
-    /// C-05: from when the first page's scripts have run to the first acknowledged registration.
+    /// Judges the time from a ready first page to the first registration that the backend confirms
+    /// (clause C-05).
     var startFindings: [Finding] {
         guard expected.isBounded,
             let launch = timeline.gestures.first(where: \.isLaunch)
@@ -278,7 +285,8 @@ struct ClientView {
             Finding(
                 .startTooSlow,
                 expected: "a registration within \(budget.milliseconds) ms of the launch",
-                actual: sent.map { "after \($0.milliseconds) ms" } ?? "none at all",
+                actual: sent.map { "the registration came after \($0.milliseconds) ms" }
+                    ?? "the backend acknowledged no registration",
                 location: expected.location,
                 evidence: [launch.sequence] + (done.map { [$0.sequence] } ?? [])
             )
@@ -293,7 +301,7 @@ struct ClientView {
                 Finding(
                     .registrationLost,
                     expected: "at least \(min) acknowledged registration\(min == 1 ? "" : "s")",
-                    actual: "\(acknowledged.count) of \(timeline.registrations.count) attempts",
+                    actual: "\(acknowledged.count) of \(timeline.registrations.count) acknowledged",
                     location: expected.location,
                     evidence: evidence
                 )
@@ -316,7 +324,7 @@ struct ClientView {
 }
 
 extension String {
-    /// The beginning of it, on one line and without control characters.
+    /// Returns the beginning of the string on one line, without control characters.
     func shown(_ countMax: Int) -> String {
         let line = prefix(countMax).unicodeScalars.map { $0.value < 32 ? " " : $0 }
         return String(String.UnicodeScalarView(line))

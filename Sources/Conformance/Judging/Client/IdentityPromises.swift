@@ -1,8 +1,11 @@
-/// Whose id the app has, and whether everybody was told the same (C-03, C-07 to C-11, C-26 to C-28,
-/// C-30, C-34).
+/// Invariants of the app's user ID in the vault, at OneSignal and at the backend (clauses C-03,
+/// C-07 to C-11, C-26 to C-28, C-30, C-34).
 extension ClientView {
-    /// Order between bridge and network can only be told this well (identity rules, A0): commands
-    /// queue for a millisecond each, and timers are clamped.
+    /// The time in microseconds within which the order of a bridge command and a network call is
+    /// unknown.
+    ///
+    /// Each command waits in a queue for a millisecond, and browsers limit the precision of timers
+    /// (identity rules, A0).
     static let orderTolerance: Int64 = 50_000
 
     func usableIDs(_ at: SourceLocation) -> [Finding] {
@@ -21,8 +24,8 @@ extension ClientView {
         return [
             Finding(
                 .unusableID,
-                expected: "ids that name one person, everywhere",
-                actual: "\(bad.place) got '\(bad.id.shown(60))'",
+                expected: "every ID identifies exactly one user",
+                actual: "\(bad.place) contained '\(bad.id.shown(60))'",
                 location: at,
                 evidence: [bad.sequence],
                 isFinal: true
@@ -38,7 +41,7 @@ extension ClientView {
         }
         if firsts.isEmpty { return [missingRegistration(at)] }
         for first in firsts {
-            // Each phone has a vault of its own; the lock of another says nothing about it.
+            // Each phone has its own vault, so the lock of another phone is irrelevant.
             let lock = timeline.commands.first {
                 $0.phone == first.phone && $0.bridge.scheme == "setvault"
                     && $0.bridge["key"] == key && $0.bridge["value"] == "true"
@@ -47,9 +50,9 @@ extension ClientView {
                 return [
                     Finding(
                         .commandMissing,
-                        expected: "'\(key)' is written as true on \(first.phone) before the "
-                            + "registration",
-                        actual: "it was never written",
+                        expected: "the lock '\(key)' is written as true on \(first.phone) "
+                            + "before the registration",
+                        actual: "the lock was never written",
                         location: at,
                         evidence: [first.sequence]
                     )
@@ -77,14 +80,14 @@ extension ClientView {
                     Finding(
                         .commandMissing,
                         expected: "\(named(id)) is written to the vault before it is registered",
-                        actual: "it was registered and never written",
+                        actual: "the ID was registered and never written to the vault",
                         location: at,
                         evidence: [call.sequence]
                     )
                 ]
             }
             if written.time > call.sent + Self.orderTolerance {
-                return [wrongOrder("the id", written.time, call, at, written.sequence)]
+                return [wrongOrder("the ID", written.time, call, at, written.sequence)]
             }
         }
         return []
@@ -100,7 +103,7 @@ extension ClientView {
         Finding(
             .wrongOrder,
             expected: "\(what) is written before the registration is sent",
-            actual: "it was written \((time - call.sent) / 1000) ms after it",
+            actual: "it was written \((time - call.sent) / 1000) ms after the registration",
             location: at,
             evidence: [call.sequence, sequence],
             isFinal: true
@@ -110,14 +113,15 @@ extension ClientView {
     private func missingRegistration(_ at: SourceLocation) -> Finding {
         Finding(
             .registrationLost,
-            expected: "an acknowledged registration",
-            actual: "none of \(timeline.registrations.count) attempts",
+            expected: "a registration that the backend acknowledges",
+            actual: "acknowledged attempts: 0 of \(timeline.registrations.count)",
             location: at,
             evidence: timeline.registrations.map(\.sequence)
         )
     }
 
-    /// From one gesture that may change the id to the next.
+    /// The part of a scenario from one user action that may change the user ID to the next such
+    /// action.
     private struct Flow {
         let gesture: ClientTimeline.Gesture
         let end: Int
@@ -144,11 +148,11 @@ extension ClientView {
                 let registered = timeline.registrations.last {
                     $0.phone == phone && flow.holds($0.sequence) && $0.isAcknowledged
                 }
-                // A flow that ended with nobody told nothing; another promise asks for that.
+                // A part of the scenario without a registration is judged by another invariant.
                 guard let registered else { continue }
                 let last = aliases.last.flatMap { timeline.aliasedID($0) }
                 guard last != registered.id else { continue }
-                // What failed before is only tried again; it was told when it was tried first.
+                // When a registration is retried, the app has set the alias at the first attempt.
                 let before = timeline.registrations.last {
                     $0.phone == phone && $0.sequence < flow.gesture.sequence
                         && $0.id == registered.id
@@ -157,9 +161,9 @@ extension ClientView {
                 return [
                     Finding(
                         last == nil ? .commandMissing : .identitySplit,
-                        expected: "the \(flow.gesture.name) ends with setonesignalplayerid of "
-                            + named(registered.id),
-                        actual: last == nil ? "it was not sent" : named(last),
+                        expected: "the \(flow.gesture.name) ends with the command "
+                            + "setonesignalplayerid for " + named(registered.id),
+                        actual: last == nil ? "the command was not sent" : named(last),
                         location: at,
                         evidence: [flow.gesture.sequence, registered.sequence]
                             + aliases.suffix(1).map(\.sequence)
@@ -176,8 +180,8 @@ extension ClientView {
                 return [
                     Finding(
                         .unobservable,
-                        expected: "a look at what \(phone) holds",
-                        actual: "there was none",
+                        expected: "the stored state of \(phone)",
+                        actual: "the state was not read",
                         location: at
                     )
                 ]
@@ -190,7 +194,7 @@ extension ClientView {
             return [
                 Finding(
                     .identitySplit,
-                    expected: "one id in the vault of \(phone), at OneSignal and at the backend",
+                    expected: "one ID in the vault of \(phone), at OneSignal and at the backend",
                     actual: "vault \(named(vault)), OneSignal \(named(alias)), backend "
                         + named(registered),
                     location: at,
@@ -210,7 +214,7 @@ extension ClientView {
             Finding(
                 .wrongPerson,
                 expected: "every launch and every page registers \(named(first.id))",
-                actual: "one registered \(named(other.id))",
+                actual: "one of them registered \(named(other.id))",
                 location: at,
                 evidence: [first.sequence, other.sequence],
                 isFinal: true
@@ -240,8 +244,8 @@ extension ClientView {
             return [
                 Finding(
                     .wrongPerson,
-                    expected: "\(phone) stays with \(named(settled.id))",
-                    actual: "it changed to \(named(id)) without anybody's doing",
+                    expected: "\(phone) keeps \(named(settled.id))",
+                    actual: "the ID changed to \(named(id)) without a user action",
                     location: at,
                     evidence: [settled.sequence, sequence],
                     isFinal: true
@@ -264,7 +268,7 @@ extension ClientView {
         return [
             Finding(
                 .commandUnwanted,
-                expected: "the \(last.name) changes nothing on the phone and registers nobody",
+                expected: "the \(last.name) changes nothing on the phone and sends no registration",
                 actual: command.map { $0.bridge.text.shown(80) }
                     ?? "a registration of \(named(call?.id))",
                 location: at,
@@ -280,7 +284,7 @@ extension ClientView {
                 Finding(
                     .disturbanceMissed,
                     expected: "a login reaches the backend",
-                    actual: "none did",
+                    actual: "no login reached the backend",
                     location: at
                 )
             ]
@@ -293,7 +297,7 @@ extension ClientView {
         return [
             Finding(
                 .wrongPerson,
-                expected: "the login tells the backend the phone's id, \(named(told))",
+                expected: "the login sends the phone's current ID to the backend: \(named(told))",
                 actual: named(login.current),
                 location: at,
                 evidence: [login.sequence],
@@ -302,7 +306,7 @@ extension ClientView {
         ]
     }
 
-    /// A document asks who its user is once, and tells the backend once (C-33).
+    /// Judges that a page reads its user ID once and registers it once (clause C-33).
     func resolvesOnce(_ at: SourceLocation) -> [Finding] {
         for page in documents {
             let told = page.commands.first { timeline.writtenID($0) != nil }
@@ -310,7 +314,7 @@ extension ClientView {
                 told?.sequence ?? .max,
                 page.registrations.first?.sequence ?? .max
             )
-            // A read that got no answer may be tried again.
+            // The app may repeat a read that got no reply.
             let reads = page.commands.filter {
                 $0.bridge.scheme == "readvault" && $0.bridge["key"] == timeline.keys[.id]
                     && $0.sequence < end && timeline.replyDelays[$0.sequence] != nil
@@ -321,10 +325,10 @@ extension ClientView {
             return [
                 Finding(
                     reads.count > 1 ? .commandUnwanted : .registrationRepeated,
-                    expected: "a page finds out once who its user is",
+                    expected: "a page determines the ID of its user once",
                     actual: reads.count > 1
-                        ? "it read the id \(reads.count) times before it used it"
-                        : "it registered \(named(again?.id)) twice",
+                        ? "the page read the ID \(reads.count) times before it used the ID"
+                        : "the page registered \(named(again?.id)) twice",
                     location: at,
                     evidence: reads.map(\.sequence)
                         + [calls.first?.sequence, again?.sequence].compactMap { $0 },
@@ -335,7 +339,8 @@ extension ClientView {
         return []
     }
 
-    /// What one document of one page did before anybody tapped anything.
+    /// The commands and registrations that one document of a page sent before the first user
+    /// action.
     private struct Document {
         var commands: [ClientTimeline.Command] = []
         var registrations: [ClientTimeline.Registration] = []
@@ -348,7 +353,7 @@ extension ClientView {
             let acts = timeline.gestures.filter {
                 $0.phone == phone && $0.sequence < sequence && !$0.isLaunch && $0.name != "wait"
             }
-            // What somebody asks for may well be done again.
+            // After a user action, the page may read and register its user again.
             guard acts.isEmpty else { return nil }
             let number = timeline.starts.count { $0.phone == phone && $0.sequence < sequence }
             let name = load.isEmpty ? "\(phone)/\(number)" : "\(phone)/\(load)"
@@ -366,7 +371,8 @@ extension ClientView {
         return order.compactMap { documents[$0] }
     }
 
-    /// A logout opens the lock before another id stands under it (C-30).
+    /// Judges that a logout clears the lock of the ID before it writes another ID to the vault
+    /// (clause C-30).
     func unlocksFirst(_ at: SourceLocation) -> [Finding] {
         var seen = 0
         for phone in timeline.names {
@@ -385,9 +391,9 @@ extension ClientView {
                 return [
                     Finding(
                         unlocked == nil ? .commandMissing : .wrongOrder,
-                        expected: "a logout clears the lock before it writes another id",
+                        expected: "a logout clears the lock before it writes another ID",
                         actual: unlocked == nil
-                            ? "the lock was not cleared" : "it wrote the id first",
+                            ? "the lock was not cleared" : "the logout wrote the ID first",
                         location: at,
                         evidence: [flow.gesture.sequence, written.sequence]
                             + [unlocked?.sequence].compactMap { $0 },
@@ -400,8 +406,8 @@ extension ClientView {
         return [
             Finding(
                 .commandMissing,
-                expected: "a logout writes a new id to the vault",
-                actual: "none did",
+                expected: "a logout writes a new ID to the vault",
+                actual: "no logout wrote an ID to the vault",
                 location: at
             )
         ]
@@ -425,11 +431,11 @@ extension ClientView {
                 found += 1
                 let problem: String? =
                     if earlier.contains(id) {
-                        "an id that was used before"
+                        "an ID that was used before"
                     } else if !install.isEmpty, id.lowercased().contains(install) {
-                        "an id made of the install id"
+                        "an ID derived from the install ID"
                     } else if id.count < 16 || id.allSatisfy(\.isNumber) {
-                        "an id that can be tried out"
+                        "an ID that is easy to guess"
                     } else {
                         nil
                     }
@@ -437,7 +443,7 @@ extension ClientView {
                 return [
                     Finding(
                         .guessableID,
-                        expected: "a logout on \(phone) makes up a new id that nobody can guess",
+                        expected: "a logout on \(phone) creates a new ID that cannot be guessed",
                         actual: "\(problem): \(named(id))",
                         location: at,
                         evidence: [sequence],
@@ -450,8 +456,8 @@ extension ClientView {
         return [
             Finding(
                 .commandMissing,
-                expected: "a logout writes a new id to the vault",
-                actual: "none did",
+                expected: "a logout writes a new ID to the vault",
+                actual: "no logout wrote an ID to the vault",
                 location: at
             )
         ]

@@ -1,4 +1,5 @@
-/// When the app may sell, and to whom (C-16 to C-19).
+/// Invariants of an app's paywalls: when a paywall may open, and for which user ID (clauses C-16 to
+/// C-19).
 extension ClientView {
     private var paywalls: [ClientTimeline.Command] { timeline.commands.filter(\.isPaywall) }
 
@@ -17,7 +18,7 @@ extension ClientView {
                     actual: "the paywall opened; "
                         + (timeline.registrations.contains { $0.id == buyer && $0.isAcknowledged }
                             ? "the registration was acknowledged later"
-                            : "no registration of that id was acknowledged"),
+                            : "no registration of that ID was acknowledged"),
                     location: at,
                     evidence: [paywall.sequence]
                         + timeline.registrations.filter { $0.id == buyer }.map(\.sequence),
@@ -47,7 +48,7 @@ extension ClientView {
             return [
                 Finding(
                     .identitySplit,
-                    expected: "a paywall opens for the id that vault, OneSignal and backend have",
+                    expected: "a paywall opens for the ID that vault, OneSignal and backend have",
                     actual: "it opened for \(named(buyer)), and \(other.0) has \(named(other.1))",
                     location: at,
                     evidence: [paywall.sequence],
@@ -58,13 +59,16 @@ extension ClientView {
         return []
     }
 
-    /// A login, logout or restore, from its gesture to the next one that changes the identity.
+    /// A login, logout or restore, from the tap of the user to the next user action that may change
+    /// the user ID.
     ///
-    /// A page that loads itself anew is done with it: what it registers then belongs to its start.
+    /// A reload of the page ends the change: a registration after the reload belongs to the page's
+    /// start.
     private struct Change {
         let gesture: ClientTimeline.Gesture
         let end: Int
-        /// When each of its calls to the backend was answered; never: none was.
+        /// The time of the response to each call that the login, logout or restore made; nil for a
+        /// call without a response.
         let answers: [Int64?]
     }
 
@@ -93,7 +97,7 @@ extension ClientView {
     func gated(_ at: SourceLocation) -> [Finding] {
         for change in changes {
             let gesture = change.gesture
-            // It is over when the last call that it made has been answered.
+            // The login, logout or restore is complete when its last call has a response.
             let end = change.answers.map { $0 ?? .max }.max()
             let tap = timeline.gestures.first {
                 $0.phone == gesture.phone && $0.sequence > gesture.sequence
@@ -107,23 +111,25 @@ extension ClientView {
                 return [
                     Finding(
                         .paywallTooEarly,
-                        expected: "no paywall while the \(gesture.name) goes on",
-                        actual: "one opened for \(named(early.bridge["external_id"])), before "
-                            + "the \(gesture.name) was over",
+                        expected: "no paywall while the \(gesture.name) is in progress",
+                        actual: "a paywall opened for "
+                            + "\(named(early.bridge["external_id"])), before the \(gesture.name) was complete",
                         location: at,
                         evidence: [gesture.sequence, early.sequence],
                         isFinal: true
                     )
                 ]
             }
-            // A gate is seen shut only by who comes to it in time.
+            // Only a tap during the login, logout or restore can show that the paywall is blocked.
             guard let tap, end.map({ tap.time >= $0 }) ?? true else { continue }
             return [
                 Finding(
                     .disturbanceMissed,
-                    expected: "the \(gesture.name) is under way when the upgrade is tapped",
+                    expected: "the \(gesture.name) is in progress when the upgrade button is "
+                        + "tapped",
                     actual: end == nil
-                        ? "it called nobody" : "its last call was answered before the tap",
+                        ? "the \(gesture.name) made no call to the backend"
+                        : "the last call of the \(gesture.name) was answered before the tap",
                     location: at,
                     evidence: [gesture.sequence, tap.sequence]
                 )
@@ -132,7 +138,7 @@ extension ClientView {
         return []
     }
 
-    /// Two taps that lie further apart, in microseconds, are two wishes.
+    /// The maximum time in microseconds between the taps of a double tap.
     private static let doubleTapMax: Int64 = 1_000_000
 
     func singlePaywall(_ at: SourceLocation) -> [Finding] {
@@ -151,13 +157,15 @@ extension ClientView {
                         && $0.name == "upgrade"
                 }?.time
             }
-            // Older runtimes tell nobody that a paywall was closed: after a while it may have been.
+            // Older runtimes do not report that a paywall was closed. After this time, the first
+            // paywall may have been closed.
             if let first = taps[0], let last = taps[1], last - first > Self.doubleTapMax {
                 return [
                     Finding(
                         .disturbanceMissed,
-                        expected: "two taps at once",
-                        actual: "the second came \((last - first) / 1000) ms after the first",
+                        expected: "two taps on the upgrade button within "
+                            + "\(Self.doubleTapMax / 1000) ms",
+                        actual: "the second tap came \((last - first) / 1000) ms after the first",
                         location: at,
                         evidence: [paywall.sequence, second.sequence]
                     )
@@ -167,8 +175,8 @@ extension ClientView {
                 Finding(
                     .paywallRepeated,
                     expected: "one paywall at a time",
-                    actual: "a second one \((second.time - paywall.time) / 1000) ms later, while "
-                        + "the first was open",
+                    actual: "a second paywall opened \((second.time - paywall.time) / 1000) ms "
+                        + "after the first, which was still open",
                     location: at,
                     evidence: [paywall.sequence, second.sequence],
                     isFinal: true

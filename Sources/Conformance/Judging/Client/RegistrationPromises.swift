@@ -1,4 +1,4 @@
-/// What the app tells its backend about itself (C-12 to C-15).
+/// Invariants of an app's registrations at its backend (clauses C-12 to C-15).
 extension ClientView {
     func registersHonestly(_ at: SourceLocation) -> [Finding] {
         let calls = timeline.registrations
@@ -7,8 +7,10 @@ extension ClientView {
             return [
                 Finding(
                     .disturbanceMissed,
-                    expected: "a registration that fails, by plan",
-                    actual: calls.isEmpty ? "none was sent" : "none of \(calls.count) did",
+                    expected: "a registration that fails as planned",
+                    actual: calls.isEmpty
+                        ? "no registration was sent"
+                        : "none of \(calls.count) registrations failed",
                     location: at,
                     evidence: calls.map(\.sequence)
                 )
@@ -25,15 +27,16 @@ extension ClientView {
             Finding(
                 .registrationLost,
                 expected: "the registration of \(named(lost.id)) is tried again",
-                actual: lost.status.map { "after \($0), never" }
-                    ?? "after it got no answer, never",
+                actual: lost.status.map { "it was not tried again after \($0)" }
+                    ?? "it was not tried again after it got no response",
                 location: at,
                 evidence: [lost.sequence]
             )
         ]
     }
 
-    /// Whether an attempt that was under way when another one failed is acknowledged after that.
+    /// Whether the backend confirmed a concurrent attempt at the same registration after the failed
+    /// attempt had ended.
     private static func makesGood(
         _ call: ClientTimeline.Registration,
         _ failed: ClientTimeline.Registration
@@ -53,7 +56,7 @@ extension ClientView {
                         $0.phone == call.phone && $0.sequence > call.sequence
                             && $0.sequence < other.sequence
                     }
-                    // A page that has loaded itself anew starts like any other.
+                    // A page that reloaded itself may register again, as every start of a page may.
                     && !timeline.isRenewed(call.phone, from: call.sequence, to: other.sequence)
             }
             guard let again else { continue }
@@ -61,7 +64,8 @@ extension ClientView {
                 Finding(
                     .registrationRepeated,
                     expected: "\(named(call.id)) is registered once",
-                    actual: "again, \((again.sent - call.sent) / 1000) ms later, for no reason",
+                    actual: "it was registered again \((again.sent - call.sent) / 1000) ms later, "
+                        + "without a reason",
                     location: at,
                     evidence: [call.sequence, again.sequence],
                     isFinal: true
@@ -71,10 +75,10 @@ extension ClientView {
         return []
     }
 
-    /// Attempts that fail come at growing distances (C-13).
+    /// Judges that the pauses between failed attempts at a registration grow (clause C-13).
     ///
-    /// The last pauses are compared with the first, so that chance in them (jitter) does not matter;
-    /// whoever makes but a few attempts is slow enough.
+    /// The last pauses are compared with the first ones, so that random variation (jitter) does not
+    /// matter. An app that makes only a few attempts passes.
     func backsOff(_ at: SourceLocation) -> [Finding] {
         let failed = timeline.registrations.filter { !$0.isAcknowledged }
         guard let first = failed.first else { return registersHonestly(at) }
@@ -89,8 +93,8 @@ extension ClientView {
             Finding(
                 .registrationRepeated,
                 expected: "pauses that grow while the registration of \(named(first.id)) fails",
-                actual: "\(attempts.count) attempts, the first after \(shortest / 1000) ms, the "
-                    + "last after \(longest / 1000) ms",
+                actual: "\(attempts.count) attempts with pauses of \(shortest / 1000) ms at first "
+                    + "and \(longest / 1000) ms at the end",
                 location: at,
                 evidence: attempts.map(\.sequence),
                 isFinal: true
@@ -98,21 +102,22 @@ extension ClientView {
         ]
     }
 
-    /// So many pauses tell whether they grow.
+    /// The minimum number of pauses between attempts that is needed to judge their growth.
     private static let tellingPauseCount = 3
-    /// By less than this a pause has not grown: clocks and machines make as much of a difference.
+    /// The minimum factor by which the pauses must grow; clocks and machines cause smaller
+    /// differences.
     private static let leastGrowth = 1.4
 
     func wholeRegistrations(_ at: SourceLocation) -> [Finding] {
         guard !timeline.registrations.isEmpty else { return [noRegistration(at)] }
         for call in timeline.registrations {
             let fields = [
-                ("the id", call.id), ("the device", call.device), ("the platform", call.platform),
+                ("the ID", call.id), ("the device", call.device), ("the platform", call.platform),
                 ("the source", call.source),
             ]
             for (name, value) in fields where !Self.isSet(value) {
                 return [
-                    incomplete("a registration carries \(name)", value ?? "it is missing", call, at)
+                    incomplete("a registration contains \(name)", value ?? "missing", call, at)
                 ]
             }
             let kind = timeline.phones[call.phone]?["uaPreset"]?.string ?? ""
@@ -121,13 +126,18 @@ extension ClientView {
                 switch kind {
                 case "android": ["ios", "iphone", "ipad"]
                 case "iphone", "ipad", "ipad-desktop": ["android"]
-                // Nobody knows it, so nobody may name it.
+                // On such a phone, the app cannot know the platform, so it must not send one.
                 case "unknown": ["ios", "android"]
                 default: []
                 }
             if wrong.contains(platform) {
                 return [
-                    incomplete("the platform of a phone of kind '\(kind)'", platform, call, at)
+                    incomplete(
+                        "a registration contains the platform of the phone, of kind '\(kind)'",
+                        platform,
+                        call,
+                        at
+                    )
                 ]
             }
         }
@@ -140,8 +150,8 @@ extension ClientView {
             if call.device != install {
                 return [
                     incomplete(
-                        "the device of a registration is the install id",
-                        call.device ?? "it is missing",
+                        "the device of a registration is the install ID",
+                        call.device ?? "missing",
                         call,
                         at
                     )
@@ -150,12 +160,12 @@ extension ClientView {
         }
         for command in timeline.commands {
             for parameter in command.bridge.parameters where !Self.isSet(parameter.value) {
-                // An empty value is how a key of the vault is given up (section 5).
+                // An empty value deletes a vault entry (Despia fact sheet, section 5).
                 if parameter.value.isEmpty { continue }
                 return [
                     Finding(
                         .unusableID,
-                        expected: "no command carries something unset",
+                        expected: "no bridge command contains an unset value such as 'undefined'",
                         actual: command.bridge.text.shown(80),
                         location: at,
                         evidence: [command.sequence],
@@ -167,7 +177,8 @@ extension ClientView {
         return []
     }
 
-    /// Neither missing nor the text that a missing value becomes.
+    /// Whether the string is present and is not the text of a missing JavaScript value, such as
+    /// "undefined".
     private static func isSet(_ text: String?) -> Bool {
         guard let text, !text.isEmpty else { return false }
         return !text.split(whereSeparator: { !$0.isLetter }).contains {
@@ -178,8 +189,8 @@ extension ClientView {
     private func noRegistration(_ at: SourceLocation) -> Finding {
         Finding(
             .registrationLost,
-            expected: "a registration",
-            actual: "none was sent",
+            expected: "the app sends a registration",
+            actual: "no registration was sent",
             location: at
         )
     }

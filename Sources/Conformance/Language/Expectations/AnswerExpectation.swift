@@ -1,20 +1,21 @@
-/// Which statuses satisfy a delivery.
+/// The response statuses that a contract accepts for a delivery or a call.
 package enum AnswerExpectation: Hashable, Codable, Sendable, CustomStringConvertible {
-    /// Exactly these.
+    /// The status must be one of these.
     case statuses([Int])
-    /// 401 or 403: the sender is refused.
+    /// The status must be 401 or 403: the backend refuses the sender of the request.
     case refused
-    /// Any 4xx: the body is refused, and a retry is not asked for by a 5xx.
+    /// The status must be from 400 to 499: the backend rejects the body, and does not ask for a
+    /// retry with a 5xx.
     case rejected
-    /// Any complete answer below 500.
+    /// The response must be complete, with a status below 500.
     case answered
-    /// Any 2xx, for routes of the backend's own.
+    /// The status must be from 200 to 299; for calls of the backend's own routes.
     case success
-    /// Any complete answer but a 2xx.
+    /// The response must be complete, with a status outside 200 to 299.
     case denied
-    /// 409: what is asked for belongs to somebody else.
+    /// The status must be 409: the request asks for something that belongs to another user.
     case conflict
-    /// Whatever comes, even nothing.
+    /// Any outcome is accepted, even a missing response.
     case anything
 
     package func accepts(_ status: Int) -> Bool {
@@ -35,11 +36,11 @@ package enum AnswerExpectation: Hashable, Codable, Sendable, CustomStringConvert
         case .statuses(let statuses): statuses.map(String.init).joined(separator: " or ")
         case .refused: "401 or 403"
         case .rejected: "a status from 400 to 499"
-        case .answered: "any answer below 500"
+        case .answered: "a status below 500"
         case .success: "a status from 200 to 299"
-        case .denied: "any status but 200 to 299"
+        case .denied: "a status outside 200 to 299"
         case .conflict: "409"
-        case .anything: "anything"
+        case .anything: "any outcome"
         }
     }
 }
@@ -50,7 +51,8 @@ extension AnswerExpectation {
         ("denied", .denied), ("refused", .refused), ("rejected", .rejected), ("success", .success),
     ]
 
-    /// A status, several, or what they have in common.
+    /// The syntax of expected statuses: a status, a list of statuses, or a word for a group of
+    /// statuses.
     package static let syntax = Syntax<AnswerExpectation>(
         .either([
             .count(100...599), .list(.count(100...599), countMin: 1), .words(words.map(\.word)),
@@ -61,7 +63,7 @@ extension AnswerExpectation {
                     .map(Self.statuses)
             }
             if node.json.int64 != nil { return .statuses([reader.count(node, in: 100...599)]) }
-            let word = reader.word(node, "answer (or a status)", among: words.map(\.word))
+            let word = reader.word(node, "status word", among: words.map(\.word))
             return words.first { $0.word == word }?.answer
         },
         write: { answers in
@@ -77,11 +79,12 @@ extension AnswerExpectation {
 extension Field where Owner == Expectation {
     static var answers: Field {
         var shape = KeyShape(
-            "answers",
+            "status",
             AnswerExpectation.syntax.shape,
-            "Which statuses satisfy every delivery and call: one, several, `refused` (401 or 403), "
-                + "`rejected` (4xx), `answered` (below 500), `success` (2xx), `denied` (no 2xx), "
-                + "`conflict` (409) or `anything`."
+            "The statuses that satisfy every delivery and call: a number, a list or a word. The "
+                + "words are `refused` (401 or 403), `rejected` (4xx), `answered` (below 500), "
+                + "`success` (2xx), `denied` (not 2xx), `conflict` (409) and `anything` (even no "
+                + "response)."
         )
         shape.fallback = "200"
         return Field(
@@ -100,8 +103,8 @@ extension Field where Owner == Expectation {
             "within",
             \.within,
             .moment,
-            "The longest wait for an answer, in real time.",
-            fallback: "the provider's own timeout"
+            "The maximum real time that the backend has to respond to a delivery or a call.",
+            fallback: "the provider's timeout"
         )
     }
 
@@ -110,8 +113,9 @@ extension Field where Owner == Expectation {
             "watch",
             \.watch,
             .moment,
-            "How long the run is watched, in real time, after everything has settled.",
-            fallback: "no longer than it takes to settle"
+            "Additional real time for which the backend is observed after its state and effects "
+                + "have settled.",
+            fallback: "none"
         )
     }
 
@@ -120,8 +124,8 @@ extension Field where Owner == Expectation {
             "secrets",
             \.hidesSecrets,
             "hidden",
-            "wish",
-            "No secret of the profile stands in any answer of the backend."
+            "value of 'secrets'",
+            "No response of the backend may contain a secret of the profile."
         )
     }
 
@@ -130,7 +134,8 @@ extension Field where Owner == Expectation {
             "key-fetches",
             \.keyFetchesMax,
             Bounds.most(0...100),
-            "How often the backend may fetch Firebase's keys during the run."
+            "The maximum number of times that the backend may fetch Firebase's public keys during "
+                + "the run."
         )
     }
 
@@ -139,14 +144,19 @@ extension Field where Owner == Expectation {
             "overlap",
             \.overlapMin,
             .count(2...256),
-            "How many requests that are released together must have been in flight at one moment."
+            "The minimum number of requests that must be in flight to the backend at the same "
+                + "time. Only requests that are sent together count."
         )
     }
 
     static var forgets: Field {
         let users = Syntax.list(Syntax.name(.user, .refers), countMin: 1)
         return Field(
-            KeyShape("forgets", users.shape, "Of these users no probe shows anything personal."),
+            KeyShape(
+                "forgets",
+                users.shape,
+                "Users whose personal data no probe may show at the end."
+            ),
             read: { node, expectation, reader in
                 expectation.forgotten = users.read(node, &reader) ?? []
                 expectation.forgottenLocation = node.location

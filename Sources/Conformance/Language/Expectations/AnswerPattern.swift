@@ -1,12 +1,14 @@
-/// What an answer must look like: its status, and the parts of its body that mean something.
+/// The pattern of an expected response: its status, and the relevant parts of its headers and body.
 ///
-/// Objects are open, members that the pattern does not name are allowed; arrays are closed.
+/// A JSON object in the response may have members that the pattern does not contain. A JSON array
+/// must have exactly the elements of the pattern.
 package struct AnswerPattern: Hashable, Codable, Sendable {
     package var status: Int
     package var fields: [HTTPMessage.Field] = []
     package var body: AppRequest.Body?
     package var location: SourceLocation
-    /// Where each place of a JSON body stands in the file, by pointer.
+    /// The location, in the contract file, of each value in the pattern's JSON body, by JSON
+    /// pointer.
     package var places: [String: SourceLocation] = [:]
 
     package init(status: Int, location: SourceLocation) {
@@ -17,9 +19,9 @@ package struct AnswerPattern: Hashable, Codable, Sendable {
 
 extension AnswerPattern {
     package static let grammar = Construct<AnswerPattern>(
-        "answer",
-        "an answer",
-        "What an answer must look like; more may be in it.",
+        "response",
+        "a response",
+        "The expected response. The actual response may contain more than this pattern.",
         blank: { AnswerPattern(status: 0, location: $0.location) }
     ) {
         Field<AnswerPattern>.status
@@ -28,14 +30,14 @@ extension AnswerPattern {
             \.fields,
             HTTPMessage.Field.list(.answer),
             default: [],
-            "Header fields that it must have.",
+            "Header fields that the response must have.",
             fallback: "any"
         )
         Field<AnswerPattern>.json
         Field<AnswerPattern>.text(\.body, .answer)
     }.exclusive(["body", "text"])
 
-    /// A status, or a mapping that says more.
+    /// The syntax of an expected response: a status, or a mapping with more details.
     package static let syntax = Syntax<AnswerPattern>.either(
         Syntax(
             .count(100...599),
@@ -54,7 +56,7 @@ extension AnswerPattern {
 
 extension Field where Owner == AnswerPattern {
     fileprivate static var status: Field {
-        var shape = KeyShape("status", .count(100...599), "Its status.")
+        var shape = KeyShape("status", .count(100...599), "The status of the response.")
         shape.isRequired = true
         return Field(
             shape,
@@ -66,7 +68,10 @@ extension Field where Owner == AnswerPattern {
         )
     }
 
-    /// Findings point at the place of the file that a place of the body comes from.
+    /// The field for the key `body`, the expected JSON body.
+    ///
+    /// It also stores the locations of the body's values in the file, so that findings (reported
+    /// failures) can point at them.
     fileprivate static var json: Field {
         let body = Field.body(\.body, .answer)
         return Field(

@@ -1,15 +1,16 @@
-/// What must be true of the app after a device scenario.
+/// The expected behavior of the app on a simulated phone.
 package struct AppExpectation: Hashable, Codable, Sendable {
-    /// Commands that must, or must not, have crossed the bridge.
+    /// A command that the web app must, or must not, send over the bridge to the native side.
     package struct Command: Hashable, Codable, Sendable {
-        /// Scheme, or scheme and path: `revenuecat://launchPaywall`.
+        /// The command's scheme, or its scheme and path: `revenuecat://launchPaywall`.
         package var name: String
-        /// The key of the vault that it names.
+        /// The role of the vault key that the command names; nil: any key.
         package var role: PhoneChange.VaultRole?
         package var value: String?
         package var countMin: Int
         package var countMax: Int?
-        /// Only what was sent before the first command that writes the app user id counts.
+        /// Whether only commands count that the app sends before its first command that writes the
+        /// app user ID.
         package var isBeforeIDWritten = false
         package var phone: String?
         package var location: SourceLocation
@@ -22,15 +23,16 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         }
     }
 
-    /// Whose id a phone ends with.
+    /// The expected app user ID of a phone at the end of the run.
     package struct Identity: Hashable, Codable, Sendable {
         package enum Wanted: Hashable, Codable, Sendable {
             case user(String)
             case notUser(String)
-            /// The same as, or another than, that phone's.
+            /// The ID must be the same as that of the phone with this name; `otherThan` requires a
+            /// different ID.
             case sameAs(String)
             case otherThan(String)
-            /// Another than the first that the phone's app ever told.
+            /// The ID must differ from the first ID that the phone's app reported.
             case changed
         }
 
@@ -45,7 +47,8 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         }
     }
 
-    /// What the page shows in the end, by the name that the profile gives its element.
+    /// The expected state of one page element at the end of the run; the profile defines the
+    /// elements by name.
     package struct Screen: Hashable, Codable, Sendable {
         package enum Element: String, Hashable, Codable, Sendable, CaseIterable {
             case loading, access, error
@@ -53,7 +56,7 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         }
 
         package var element: Element
-        /// Whether it is visible, or the text that it shows.
+        /// The expected visibility of the element (true or false), or its expected text.
         package var wanted: JSONValue
         package var isNot = false
         package var location: SourceLocation
@@ -65,7 +68,7 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         }
     }
 
-    /// A promise about the whole timeline, by name.
+    /// An invariant that must hold over the app's whole timeline, by name.
     package struct Promise: Hashable, Codable, Sendable {
         package var name: ClientPromise
         package var location: SourceLocation
@@ -80,9 +83,11 @@ package struct AppExpectation: Hashable, Codable, Sendable {
     package var commands: [Command] = []
     package var identities: [Identity] = []
     package var screens: [Screen] = []
-    /// The first launch reaches an acknowledged registration within the profile's startup budget.
+    /// Whether the first launch must lead to a registration that the backend acknowledges, within
+    /// the profile's `startup` time.
     package var isBounded = false
-    /// How many registrations may have been acknowledged.
+    /// The minimum number of registrations that the backend acknowledges; `registeredMax` is the
+    /// maximum.
     package var registeredMin: Int?
     package var registeredMax: Int?
     package var location: SourceLocation

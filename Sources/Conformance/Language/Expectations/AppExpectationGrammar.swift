@@ -2,7 +2,7 @@ extension AppExpectation {
     package static let grammar = Construct<AppExpectation>(
         "app-expectation",
         "'app'",
-        "What must be true of the app after a device scenario.",
+        "The expected behavior of the app on a simulated phone.",
         blank: { AppExpectation(location: $0.location) }
     ) {
         Field<AppExpectation>.promises
@@ -11,7 +11,7 @@ extension AppExpectation {
             \.commands,
             .lines(Command.grammar.flow),
             default: [],
-            "Commands that must, or must not, have crossed the bridge.",
+            "Commands that the app must, or must not, send over the bridge.",
             fallback: "any"
         )
         Field<AppExpectation>.identities
@@ -20,17 +20,17 @@ extension AppExpectation {
             "start",
             \.isBounded,
             "bounded",
-            "wish",
-            "The first launch reaches an acknowledged registration within the profile's startup "
-                + "time."
+            "value of 'start'",
+            "The first launch must lead to a registration that the backend acknowledges, within "
+                + "the profile's `startup` time."
         )
         Field<AppExpectation>.registered
     }.checking { _, keys, reader in
         guard case .mapping(let entries) = keys.node.content, entries.isEmpty else { return }
         reader.fail(
             .conflict(
-                "'app' expects nothing",
-                remedy: "Add 'promises: [one-identity]', or say which commands must be sent."
+                "'app' contains no expectation",
+                remedy: "Add an expectation, for example 'invariants: [one-identity]'."
             ),
             at: keys.node.location
         )
@@ -40,17 +40,17 @@ extension AppExpectation {
 extension Field where Owner == AppExpectation {
     fileprivate static var promises: Field {
         .list(
-            "promises",
+            "invariants",
             \.promises,
             Syntax(
                 .words(ClientPromise.allCases.map(\.rawValue)),
                 read: { node, reader in
-                    let name: ClientPromise? = reader.choice(node, "promise")
+                    let name: ClientPromise? = reader.choice(node, "invariant")
                     return name.map { .init(name: $0, location: node.location) }
                 },
                 write: { .plain($0.name.rawValue) }
             ),
-            "Promises about the whole timeline, by name."
+            "Invariants that must hold over the app's whole timeline, by name."
         )
     }
 
@@ -60,7 +60,7 @@ extension Field where Owner == AppExpectation {
             KeyShape(
                 "id",
                 .map(key: .name(.phone, .refers), value: wanted.shape, countRange: 1...20),
-                "Whose id each phone ends with."
+                "The app user ID that each phone must have at the end of the run."
             ),
             read: { node, expected, reader in
                 for entry in reader.entries(node) ?? [] {
@@ -86,7 +86,8 @@ extension Field where Owner == AppExpectation {
             KeyShape(
                 "screen",
                 .construct(shape),
-                "What the page shows in the end, by the names that the profile gives its elements."
+                "The expected contents of the page at the end of the run, by the element names of "
+                    + "the profile."
             ),
             read: { node, expected, reader in
                 let names = shape.keys.map(\.key)
@@ -116,7 +117,7 @@ extension Field where Owner == AppExpectation {
         var shape = KeyShape(
             "registered",
             bounds.shape,
-            "How many registrations may have been acknowledged."
+            "The number of registrations that the backend acknowledges."
         )
         shape.fallback = "any number"
         return Field(
@@ -136,19 +137,20 @@ extension Field where Owner == AppExpectation {
 }
 
 extension AppExpectation.Screen {
-    /// A value, or `{not: value}`.
+    /// The allowed keys and values under `screen`: for each page element an expected value, or
+    /// `{not: value}`.
     fileprivate static let shape = ConstructShape(
         name: "screen",
         owner: "a screen",
-        doc: "What the page shows in the end.",
+        doc: "The expected contents of the page at the end of the run.",
         keys: Element.allCases.map { element in
             let doc =
                 switch element {
-                case .loading: "Whether the page says that it loads."
-                case .access: "Whether the page shows what access is needed for."
-                case .error: "Whether the page says that something failed."
-                case .status: "What the page says of the subscription: `active`, `none`, `unknown`."
-                case .product: "Which product the page names."
+                case .loading: "Whether the page shows that it is loading."
+                case .access: "Whether the page shows content that requires access."
+                case .error: "Whether the page shows an error."
+                case .status: "The subscription status on the page: `active`, `none`, `unknown`."
+                case .product: "The name of the product on the page."
                 }
             return KeyShape(
                 element.rawValue,
@@ -158,13 +160,13 @@ extension AppExpectation.Screen {
         }
     )
 
-    private static let shown = Shape.either([.flag, .text("a text")])
+    private static let shown = Shape.either([.flag, .text("a string")])
 
     private static let not = ConstructShape(
         name: "not",
         owner: "'not'",
-        doc: "Anything but this.",
-        keys: [KeyShape("not", shown, "What it must not show.")]
+        doc: "Any value except this one.",
+        keys: [KeyShape("not", shown, "The value that must not be shown.")]
     ).requiring("not")
 
     fileprivate init(_ element: Element, _ node: LocatedNode, _ reader: inout NodeReader) {
@@ -181,12 +183,13 @@ extension AppExpectation.Screen {
         wanted = parts["not"].map { Self.shown($0, &reader) } ?? .null
     }
 
-    /// Whether it is visible, or the text that it shows; null after an error.
+    /// Reads the expected visibility (true or false) or text of a page element; returns null after
+    /// an error.
     private static func shown(_ node: LocatedNode, _ reader: inout NodeReader) -> JSONValue {
         if case .bool = node.json { return node.json }
         guard case .scalar(let text, _) = node.content, !node.json.isNull else {
             reader.fail(
-                .wrongKind(expected: "true, false or a text", found: node.kind),
+                .wrongKind(expected: "true, false or a string", found: node.kind),
                 at: node.location
             )
             return .null
@@ -199,41 +202,42 @@ extension AppExpectation.Command {
     fileprivate static let grammar = Construct<AppExpectation.Command>(
         "command",
         "a command",
-        "A command that must, or must not, have crossed the bridge.",
+        "A command that the app must, or must not, send over the bridge.",
         blank: { .init(name: "", countMin: 1, countMax: nil, location: $0.location) }
     ) {
         Field.required(
             "command",
             \.name,
             scheme,
-            "Its scheme, or scheme and path: `revenuecat://launchPaywall`."
+            "The command's scheme, or its scheme and path: `revenuecat://launchPaywall`."
         )
         Field.optional(
             "key",
             \.role,
-            .choice("key of the vault"),
-            "The key of the vault that it names.",
+            .choice("vault key"),
+            "The vault key that the command names.",
             fallback: "any"
         )
         Field.optional(
             "value",
             \.value,
-            .text("a text").templated(.phone),
-            "The value that it carries."
+            .text("a string").templated(.phone),
+            "The value that the command carries."
         )
         Field<AppExpectation.Command>.count
         Field.wish(
             "before",
             \.isBeforeIDWritten,
             "id-written",
-            "moment",
-            "Only what was sent before the first command that writes the app user id counts."
+            "value of 'before'",
+            "Counts only commands that the app sends before its first command that writes the app "
+                + "user ID."
         )
         Field.optional(
             "on",
             \.phone,
             .name(.phone, .refers),
-            "Only this phone counts.",
+            "Counts only commands of this phone.",
             fallback: "every phone"
         )
     }
@@ -258,7 +262,7 @@ extension AppExpectation.Command {
 extension Field where Owner == AppExpectation.Command {
     fileprivate static var count: Field {
         let bounds = Bounds.syntax(0...100)
-        var shape = KeyShape("count", bounds.shape, "How many there must be.")
+        var shape = KeyShape("count", bounds.shape, "The expected number of these commands.")
         shape.fallback = "one or more"
         return Field(
             shape,
@@ -278,7 +282,8 @@ extension Field where Owner == AppExpectation.Command {
 }
 
 extension AppExpectation.Identity.Wanted {
-    /// What is wanted of an id, while it is read.
+    /// The values of an expected ID that is written as a mapping, collected while the file is
+    /// parsed.
     private struct Draft: Sendable {
         var not: String?
         var sameAs: String?
@@ -288,27 +293,32 @@ extension AppExpectation.Identity.Wanted {
 
     private static let drafts = Construct<Draft>(
         "identity",
-        "an id",
-        "What a phone's id must be.",
+        "an ID",
+        "The expected app user ID of a phone.",
         blank: { _ in Draft() }
     ) {
-        Field.optional("not", \.not, .name(.user, .refers), "Not this user's.")
-        Field.optional("same-as", \.sameAs, .name(.phone, .refers), "The same as that phone's.")
+        Field.optional("not", \.not, .name(.user, .refers), "Any ID except that of this user.")
+        Field.optional(
+            "same-as",
+            \.sameAs,
+            .name(.phone, .refers),
+            "The same ID as the ID of this phone."
+        )
         Field.optional(
             "other-than",
             \.otherThan,
             .name(.phone, .refers),
-            "Another than that phone's."
+            "A different ID than the ID of this phone."
         )
         Field.optional(
             "changed",
             \.changed,
-            Syntax<Bool>.wish("true", "wish"),
-            "Another than the first that the phone's app ever told."
+            Syntax<Bool>.wish("true", "value of 'changed'"),
+            "A different ID than the first ID that the phone's app reported."
         )
     }.oneOf(["not", "same-as", "other-than", "changed"], example: "changed: true")
 
-    /// A user, or a mapping that says more.
+    /// The syntax of an expected ID: the name of a user, or a mapping such as `{changed: true}`.
     fileprivate static let syntax = Syntax<AppExpectation.Identity.Wanted>(
         .either([.name(.user, .refers), .construct(drafts.shape)]),
         read: { node, reader in
@@ -339,13 +349,14 @@ extension Field where Owner == Expectation {
             "app",
             \.app,
             AppExpectation.grammar.block,
-            "What must be true of the app, in a device scenario."
+            "The expected behavior of the app on a simulated phone."
         )
     }
 }
 
 extension AppExpectation {
-    /// What is expected, each where it stands.
+    /// The capabilities that a target must have to check the expectations, each with the
+    /// expectation's location in the file.
     var demands: [(demand: Demand, location: SourceLocation)] {
         var demands = promises.map { (demand: Demand.promise($0.name), location: $0.location) }
         demands += commands.map { (.app(.commands), $0.location) }

@@ -1,22 +1,24 @@
-/// Exactly whom a message reaches: not fewer, and nobody beside.
+/// The exact recipients that a push message must have: all of these, and no others.
 ///
-/// Source: fact sheet of the push service, section 3: aliases, segments and filters name whom a message goes to.
+/// Source: section 3 of the push service's fact sheet: aliases, segments and filters select the
+/// recipients of a message.
 package struct Audience: Hashable, Codable, Sendable {
-    /// What the fakes call the people of a segment, whoever they are.
+    /// The name that the fakes report as the recipient of a message to a segment.
     package static let everyone = "everyone"
 
-    /// Users of the case.
+    /// The names of the users in the case that the message must reach.
     package var users: [String]
-    /// How many others, such as devices that are called by ids of the provider.
+    /// The required number of recipients that are not users of the case, such as devices that are
+    /// addressed by IDs of the provider.
     package var others = 0
-    /// A segment is addressed.
+    /// Whether the message must address a segment.
     package var isEveryone = false
 
     package init(users: [String] = [], others: Int = 0, isEveryone: Bool = false) {
         (self.users, self.others, self.isEveryone) = (users, others, isEveryone)
     }
 
-    /// A list of users, or a mapping that says more.
+    /// The syntax of an audience: a list of users, or a mapping with more details.
     static let syntax: Syntax<Audience> = .either(
         Syntax.list(Syntax.name(.user, .refers), countMin: 1)
             .mapped(to: { Audience(users: $0) }, from: \.users),
@@ -27,7 +29,7 @@ package struct Audience: Hashable, Codable, Sendable {
     private static let grammar = Construct<Audience>(
         "audience",
         "an audience",
-        "Exactly whom a message reaches.",
+        "The exact recipients of a message.",
         blank: { _ in Audience() }
     ) {
         Field.value(
@@ -35,22 +37,23 @@ package struct Audience: Hashable, Codable, Sendable {
             \.users,
             .list(.name(.user, .refers), countMin: 1),
             default: [],
-            "The users of the case.",
-            fallback: "none of them"
+            "The users of the case that the message must reach.",
+            fallback: "none"
         )
         Field.value(
             "others",
             \.others,
             .count(0...10_000),
             default: 0,
-            "How many that no user's id names, such as devices.",
-            fallback: "nobody"
+            "The number of recipients that are not users of the case, such as devices that are "
+                + "addressed without a user ID.",
+            fallback: "0"
         )
-        Field.flag("everyone", \.isEveryone, "A segment is addressed as well.")
+        Field.flag("everyone", \.isEveryone, "Whether the message must address a segment.")
     }
 
-    /// Whether a message went to exactly these: all of the users, a segment or none, and as many
-    /// others.
+    /// Whether a message reached exactly this audience: all its users, a segment if required, and
+    /// the required number of other recipients.
     package func isReached(by effect: Effect, in namespace: Namespace) -> Bool {
         let reached = Set(effect.recipients)
         let named = Set(users.map(namespace.id(of:)))
@@ -58,11 +61,11 @@ package struct Audience: Hashable, Codable, Sendable {
             && reached.subtracting(named).subtracting([Self.everyone]).count == others
     }
 
-    /// Whom it reaches, for people.
+    /// A list of the recipients for error messages.
     package var text: String {
         let parts =
             users + (others > 0 ? ["\(others) other\(others == 1 ? "" : "s")"] : [])
             + (isEveryone ? ["a segment"] : [])
-        return parts.isEmpty ? "nobody" : parts.joined(separator: ", ")
+        return parts.isEmpty ? "no recipients" : parts.joined(separator: ", ")
     }
 }

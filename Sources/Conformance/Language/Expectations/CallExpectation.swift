@@ -1,7 +1,7 @@
-/// The id in the answer to a call of the backend's own, where the profile says it stands.
+/// The expected user ID in the response to a call, at the location that the profile defines.
 package struct CallExpectation: Hashable, Codable, Sendable {
     package var call: String
-    /// Whose id the answer names.
+    /// The name of the user whose ID the response must contain.
     package var user: String
     package var location: SourceLocation
 
@@ -13,7 +13,7 @@ package struct CallExpectation: Hashable, Codable, Sendable {
 }
 
 extension Field where Owner == Expectation {
-    /// Whose id each call answers.
+    /// The field for the key `ids`: for each call, the user whose ID the response must contain.
     static var ids: Field {
         Field(
             KeyShape(
@@ -23,7 +23,8 @@ extension Field where Owner == Expectation {
                     value: .name(.user, .refers),
                     countRange: 1...100
                 ),
-                "Whose id the answer to a call names, where the profile says it stands."
+                "For each call, the user whose ID the response must contain. The profile defines "
+                    + "the location of the ID."
             ),
             read: { node, expectation, reader in
                 let known = reader.names.introduced(.call)
@@ -56,7 +57,7 @@ extension Field where Owner == Expectation {
             \.alike,
             Call.knownName,
             countMin: 2,
-            "Calls whose answers must not be told apart."
+            "Calls whose responses must be indistinguishable from each other."
         )
     }
 }

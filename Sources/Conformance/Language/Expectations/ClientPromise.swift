@@ -1,62 +1,74 @@
-/// Promises of a correct client that can be told from its timeline alone (identity rules, part B).
+/// An invariant of a correct app that can be checked from the app's timeline alone.
+///
+/// Source: part B of the identity rules, whose clauses have IDs such as C-01.
 package enum ClientPromise: String, Hashable, Codable, Sendable, CaseIterable {
-    /// No bridge command at all (C-01).
+    /// The app sends no command over the bridge (clause C-01).
     case silent
-    /// Every id that is written, aliased or registered can be used (C-03, C-10).
+    /// Every user ID that the app writes, aliases or registers is usable, not a placeholder such as
+    /// `null` (clauses C-03 and C-10).
     case usableIDs = "usable-ids"
-    /// The lock is written before the id is registered (C-07).
+    /// The app writes the lock, which marks its user ID as final, to the vault before it registers
+    /// the ID (clause C-07).
     case lockedFirst = "locked-first"
-    /// The id is written to the vault before it is registered (C-08).
+    /// The app writes its user ID to the vault before it registers the ID (clause C-08).
     case writtenFirst = "written-first"
-    /// Every launch, login, logout and restore ends with the alias of the id that it ends with
-    /// (C-10).
+    /// Every launch, login, logout and restore ends with an alias command for the final user ID
+    /// (clause C-10).
     case aliased
-    /// Vault, alias and last acknowledged registration agree in the end (C-11).
+    /// At the end, the vault, the alias and the last acknowledged registration have the same user
+    /// ID (clause C-11).
     case oneIdentity = "one-identity"
-    /// A failed registration is tried again, and counts only when the answer names the id (C-12).
+    /// The app retries a failed registration, and accepts a registration only when the response
+    /// contains the user ID (clause C-12).
     case registersHonestly = "registers-honestly"
-    /// Acknowledged registrations are not repeated without a reason (C-13).
+    /// The app does not repeat an acknowledged registration without a reason (clause C-13).
     case registersOnce = "registers-once"
-    /// Every registration is complete (C-14).
+    /// Every registration request contains all required fields (clause C-14).
     case wholeRegistrations = "whole-registrations"
-    /// The device id is the install id, and nothing unset is ever written out (C-15).
+    /// The app uses the install ID as its device ID, and never writes an unset value (clause C-15).
     case steadyDevice = "steady-device"
-    /// No paywall before the same id is registered (C-16).
+    /// The app opens no paywall before the user ID of the paywall is registered (clause C-16).
     case registeredBeforePaywall = "registered-before-paywall"
-    /// A paywall names the id that vault, alias and registration carry at that moment (C-17).
+    /// A paywall uses the user ID that the vault, the alias and the registration have at that time
+    /// (clause C-17).
     case onePurchaser = "one-purchaser"
-    /// No paywall while a login, logout or restore goes on (C-18).
+    /// The app opens no paywall during a login, logout or restore (clause C-18).
     case gated
-    /// One paywall at a time (C-19).
+    /// At most one paywall is open at a time (clause C-19).
     case singlePaywall = "single-paywall"
-    /// Every command says what was meant (C-21).
+    /// Every bridge command is encoded correctly (clause C-21).
     case encoded
-    /// All acknowledged registrations of one phone name one id (C-08, C-22, C-33).
+    /// All acknowledged registrations of one phone have the same user ID (clauses C-08, C-22 and
+    /// C-33).
     case sameID = "same-id"
-    /// After its last gesture, nothing that arrives late changes the id (C-34).
+    /// After the last user action, no delayed reply or response changes the user ID (clause C-34).
     case steadyID = "steady-id"
-    /// The last gesture changed nothing on the phone and told the backend nothing (C-26, C-27).
+    /// The last user action changes nothing on the phone and sends nothing to the backend (clauses
+    /// C-26 and C-27).
     case unchanged
-    /// The registrations of a login name the id that was current, and login is told it (C-27).
+    /// The registrations and the login request that a login sends contain the current user ID
+    /// (clause C-27).
     case loginNamesCurrent = "login-names-current"
-    /// Ids that the app makes up cannot be guessed (C-30).
+    /// User IDs that the app generates cannot be guessed (clause C-30).
     case unguessable
-    /// Reads of one key never overlap (C-34).
+    /// The app's reads of the same vault key never overlap in time (clause C-34).
     case readsInTurn = "reads-in-turn"
-    /// Nothing private lies in the open, and no key is a name of the window (C-35).
+    /// The app stores no private value unencrypted, and no vault key is the name of a property of
+    /// `window` (clause C-35).
     case privateVault = "private-vault"
-    /// The page reported no error of its own (C-24).
+    /// The page's own code reports no error (clause C-24).
     case unbroken
-    /// The page has a function for what the native side calls (C-24).
+    /// The page defines the functions that the native side calls (clause C-24).
     case calledBack = "called-back"
-    /// Each page finds out once who its user is (C-33).
+    /// Each page determines its user ID only once (clause C-33).
     case resolvesOnce = "resolves-once"
-    /// A logout clears the lock before it writes another id (C-30).
+    /// A logout clears the lock in the vault before it writes another user ID (clause C-30).
     case unlocksFirst = "unlocks-first"
-    /// While registrations fail, the pauses between them grow (C-13).
+    /// While registrations fail, the pauses between the attempts grow (clause C-13).
     case backsOff = "backs-off"
 
-    /// The clause that says it; of several, the first.
+    /// The ID of the clause that requires the invariant; the first ID if several clauses require
+    /// it.
     package var clause: String {
         switch self {
         case .silent: "C-01"

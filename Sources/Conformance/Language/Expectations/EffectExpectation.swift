@@ -1,28 +1,35 @@
+/// An effect on a provider, such as a push message, that the backend must, or must not, cause.
 package struct EffectExpectation: Hashable, Codable, Sendable {
     package var kind: String
-    /// Only effects that reach this user count; nil counts all of the case.
+    /// The user that an effect must reach to count; nil: the effects for all users of the case
+    /// count.
     package var user: String?
     package var countMin: Int
     package var countMax: Int?
-    /// Every attempt of one effect must carry the same idempotency key.
+    /// Whether all attempts of the backend to cause one effect must carry the same idempotency key.
     package var hasSteadyKey: Bool
-    /// Nobody but the users of the case is addressed, in the provider's documented way.
+    /// Whether messages may address only users of the case, by the method that the provider
+    /// documents.
     package var isPersonal = false
-    /// What this user is told must differ from what the other one is told.
+    /// Another user, whose messages must differ from the messages to `user`; nil: not checked.
     package var unlike: String?
-    /// How many more there may be than in the twin.
+    /// The maximum number of effects beyond those of the baseline run (a simpler form of the same
+    /// steps); nil: not checked.
     package var addedMax: Int?
-    /// For whom the steps add as many as for `user`.
+    /// Another user, for which the steps must cause as many additional effects as for `user`; nil:
+    /// not checked.
     package var addedLike: String?
-    /// How many calls the backend may make for it, accepted or not.
+    /// The maximum number of calls to the provider for the effect, whether accepted or not; nil:
+    /// not checked.
     package var attemptsMax: Int?
-    /// After a 429, the next attempt comes no earlier than `Retry-After`.
+    /// Whether the backend's next attempt after a 429 must wait for the time in `Retry-After`.
     package var obeysRetryAfter = false
-    /// Only effects that reach exactly these people count.
+    /// The exact recipients that an effect must have to count; nil: any recipients.
     package var audience: Audience?
-    /// How many idempotency keys all attempts have together; each of them has one.
+    /// The required number of different idempotency keys over all attempts, each of which must have
+    /// a key; nil: not checked.
     package var keyCount: Int?
-    /// Only effects whose content matches this pattern count.
+    /// The pattern that the content of an effect must match to count; nil: any content.
     package var says: JSONValue?
     package var location: SourceLocation
 
@@ -44,7 +51,7 @@ package struct EffectExpectation: Hashable, Codable, Sendable {
 }
 
 extension EffectExpectation {
-    /// What a backend can do to OneSignal.
+    /// The kinds of effects that a backend can have on OneSignal.
     package static let oneSignalKinds = [
         "notification", "tags", "cancel", "user", "user-deleted", "aliases", "alias-removed",
         "subscription", "subscription-transferred", "subscription-deleted", "email", "sms", "event",
@@ -56,7 +63,7 @@ extension EffectExpectation {
     package static let grammar = Construct<EffectExpectation>(
         "effect",
         "an effect",
-        "What the backend must do, or must not do, to OneSignal.",
+        "An effect on OneSignal that the backend must, or must not, cause.",
         blank: { node in
             EffectExpectation(
                 kind: provider,
@@ -75,14 +82,14 @@ extension EffectExpectation {
                 to: { provider + $0 },
                 from: { String($0.dropFirst(provider.count)) }
             ),
-            "What kind of effect."
+            "The kind of effect."
         )
         Field.optional(
             "to",
             \.user,
             .name(.user, .refers),
-            "Only effects that reach this user count.",
-            fallback: "all of the case count"
+            "Counts only effects that reach this user.",
+            fallback: "all users of the case"
         )
         contentFields
         Field<EffectExpectation>.count
@@ -94,25 +101,25 @@ extension EffectExpectation {
             "audience",
             \.audience,
             Audience.syntax,
-            "Only effects that reach exactly these users, and nobody beside, count."
+            "Counts only effects with exactly these recipients."
         )
         Field.optional(
             "unlike",
             \.unlike,
             .name(.user, .refers),
-            "What the user of `to` is told must differ from what this one is told."
+            "Messages to this user must differ from messages to the user in `to`."
         )
         Field.optional(
             "added",
             \.addedMax,
             Bounds.most(0...1000),
-            "How many more there may be than in the twin."
+            "The maximum number of effects beyond those of the baseline run (see `like`)."
         )
         Field.optional(
             "added-like",
             \.addedLike,
             .name(.user, .refers),
-            "The steps add as many for the user of `to` as for this one."
+            "The steps must cause as many additional effects for this user as for the user in `to`."
         )
     }
 
@@ -121,45 +128,46 @@ extension EffectExpectation {
             "key",
             \.hasSteadyKey,
             "steady",
-            "key",
-            "Every attempt of one effect carries the same idempotency key."
+            "value of 'key'",
+            "All attempts of the backend to cause one effect must carry the same idempotency key."
         )
         Field.optional(
             "keys",
             \.keyCount,
             .count(1...1000),
-            "How many idempotency keys all attempts have together: one for each event, however often "
-                + "it is tried."
+            "The required number of different idempotency keys over all attempts. A backend should "
+                + "use one key per event, also for retries."
         )
         Field.wish(
             "address",
             \.isPersonal,
             "personal",
-            "address",
-            "Nobody but the users of the case is addressed, in the provider's documented way."
+            "value of 'address'",
+            "Messages may address only users of the case, by the method that the provider "
+                + "documents."
         )
         Field.optional(
             "attempts",
             \.attemptsMax,
             Bounds.most(0...1000),
-            "How many calls the backend may make for it, accepted or not."
+            "The maximum number of calls to the provider for the effect, whether accepted or not."
         )
         Field.wish(
             "pace",
             \.obeysRetryAfter,
             "retry-after",
-            "pace",
-            "After a 429, the next attempt comes no earlier than `Retry-After`."
+            "value of 'pace'",
+            "After a 429, the next attempt must wait for the time in `Retry-After`."
         )
         Field.optional(
-            "says",
+            "content",
             \.says,
             .json.templated(.answer),
-            "Only effects whose content looks like this count."
+            "Counts only effects whose content matches this pattern."
         )
     }
 
-    /// How many there have to be where the contract gives no count.
+    /// The minimum number of effects when the contract does not set `count`.
     fileprivate var usualCountMin: Int {
         kind != Self.provider + "tags" && unlike == nil && addedMax == nil
             && addedLike == nil ? 1 : 0
@@ -167,12 +175,14 @@ extension EffectExpectation {
 }
 
 extension Field where Owner == EffectExpectation {
-    /// Read after what changes its default, whether it is there or not.
+    /// The field for the key `count`, the allowed number of effects.
+    ///
+    /// Its default depends on other keys, so this field comes after them.
     fileprivate static var count: Field {
         let bounds = Bounds.syntax(0...1000)
-        var shape = KeyShape("count", bounds.shape, "How many there must be.")
+        var shape = KeyShape("count", bounds.shape, "The allowed number of effects.")
         shape.fallback =
-            "one or more; any number for `tags`, and beside `unlike`, `added` or "
+            "one or more; any number for `tags` or with `unlike`, `added` or "
             + "`added-like`"
         var field = Field(
             shape,
@@ -202,8 +212,8 @@ extension Field where Owner == Expectation {
             \.effects,
             .lines(EffectExpectation.grammar.block),
             default: [],
-            "What the backend does to the providers.",
-            fallback: "it is not looked at"
+            "Effects of the backend on the providers.",
+            fallback: "not checked"
         )
     }
 }

@@ -2,7 +2,7 @@ extension Expectation {
     package static let grammar = Construct<Expectation>(
         "expect",
         "an expectation",
-        "What must follow: absolutes where a protocol fixes the value, relations everywhere else.",
+        "The expected outcome: fixed values, or a comparison with a baseline run (`like`).",
         blank: { _ in Expectation(answers: .statuses([200])) }
     ) {
         Field<Expectation>.answers.sufficient.forEverybody

@@ -1,4 +1,4 @@
-/// Several calls want what only some can have.
+/// Competing calls, of which only a fixed number may succeed.
 package struct RaceExpectation: Hashable, Codable, Sendable {
     package var calls: [String]
     package var winnerCount: Int
@@ -15,16 +15,16 @@ extension RaceExpectation {
     static let grammar = Construct<RaceExpectation>(
         "race",
         "a race",
-        "Several calls want what only some can have.",
+        "Competing calls, of which only a fixed number may succeed.",
         blank: { RaceExpectation(calls: [], winnerCount: 1, location: $0.location) }
     ) {
-        Field.required("calls", \.calls, .list(Call.knownName), "The calls.")
+        Field.required("calls", \.calls, .list(Call.knownName), "The competing calls.")
         Field.value(
             "winners",
             \.winnerCount,
             .count(0...64),
             default: 1,
-            "How many succeed; the others are denied below 500."
+            "The number of calls that must succeed. The others must fail with a status below 500."
         )
     }
 }
@@ -35,7 +35,7 @@ extension Field where Owner == Expectation {
             "race",
             \.race,
             RaceExpectation.grammar.flow,
-            "Calls of which only so many may succeed."
+            "Competing calls, of which only a fixed number may succeed."
         )
     }
 }

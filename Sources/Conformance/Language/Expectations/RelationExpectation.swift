@@ -1,4 +1,5 @@
-/// The keys by which a run is compared with another run of the same backend.
+/// The keys `like` and `compare`, by which a run is compared with a baseline run of the same
+/// backend.
 extension Field where Owner == Expectation {
     static var like: Field {
         let relation = Syntax<Expectation.Relation>.choice("relation")
@@ -6,9 +7,11 @@ extension Field where Owner == Expectation {
             KeyShape(
                 "like",
                 relation.shape,
-                "The twin that this run must not differ from: every event delivered `once`, events "
-                    + "`in-order`, an `undisturbed` run, the state `before` the steps, events that "
-                    + "name their users `direct`ly, or `plain` events without edits."
+                "The form of the baseline run, whose outcome the tested run must match. `once`: "
+                    + "every event is delivered once; `in-order`: events arrive in order; "
+                    + "`fault-free`: no faults; `before`: only the `given` steps run; `direct`: "
+                    + "events name their users by the registered ID; `plain`: events are not "
+                    + "edited."
             ),
             read: { node, expectation, reader in
                 expectation.relation = relation.read(node, &reader)
@@ -18,7 +21,8 @@ extension Field where Owner == Expectation {
         )
     }
 
-    /// `state`, `fields`, `kept`, `effects`, or the names of mapped fields.
+    /// The field for the key `compare`: `state`, `fields`, `kept`, `effects`, or names of mapped
+    /// state fields.
     static var compare: Field {
         let aspects = Expectation.Aspect.allCases.map(\.rawValue)
         let words = Syntax.list(
@@ -27,11 +31,11 @@ extension Field where Owner == Expectation {
         var shape = KeyShape(
             "compare",
             words.shape,
-            "What of the two runs is compared: whole answers of the probes (`state`), what the "
-                + "profile maps of them (`fields`, or some by name), only that every text of the "
-                + "twin's "
-                + "still stands in them (`kept`), and `effects`; `[]` has the twin for `added` "
-                + "alone."
+            "The aspects in which the tested run is compared with the baseline run. `state`: "
+                + "complete probe responses; `fields`, or names of fields: the fields that the "
+                + "profile maps; `kept`: every string in the probe responses of the baseline run "
+                + "is still present; `effects`: effects on providers; `[]`: none, so that the "
+                + "baseline run is used only for `added`."
         )
         shape.fallback = "state and effects"
         return Field(

@@ -1,3 +1,4 @@
+/// The expected state of a user, as shown by the probes.
 package struct StateExpectation: Hashable, Codable, Sendable {
     package struct Field: Hashable, Codable, Sendable {
         package var name: String
@@ -14,7 +15,9 @@ package struct StateExpectation: Hashable, Codable, Sendable {
     package var user: String
     package var fields: [Field]
 
-    /// `ada|bob` is satisfied by either of them.
+    /// The names in `user`, which may be several: `ada|bob`.
+    ///
+    /// One of these users must satisfy the expectation.
     package var users: [String] { user.split(separator: "|").map(String.init) }
 
     package init(user: String, fields: [Field]) {
@@ -24,34 +27,35 @@ package struct StateExpectation: Hashable, Codable, Sendable {
 }
 
 extension StateExpectation {
-    /// What a probe can be asked for: whether the user exists, and every field that a profile maps.
+    /// The names of the state fields that a contract can expect: `exists`, and every field that a
+    /// profile may map.
     package static let fieldNames = ["exists"] + Profile.Reading.names
 
     static func doc(_ name: String) -> String {
         switch name {
-        case "exists": "Whether the probe of users knows the user."
+        case "exists": "Whether the user exists."
         case "access": "Whether the user has access."
-        case "product": "Which product the access comes from."
-        case "expires": "When the access ends."
+        case "product": "The product that grants access."
+        case "expires": "The time at which access ends."
         case "billing-issue": "Whether the last payment failed."
-        case "will-renew": "Whether the subscription goes on after this period."
-        case "refunded": "Whether the money was given back."
-        case "pending-product": "Which product comes with the next period."
-        case "environment": "Whether it was bought for money."
+        case "will-renew": "Whether the subscription renews after the current period."
+        case "refunded": "Whether the purchase was refunded."
+        case "pending-product": "The product of the next period."
+        case "environment": "The store environment of the purchase, such as production or sandbox."
         case "anonymous": "Whether the user has no account."
-        case "account": "Which account the user belongs to."
-        default: "Where the user comes from."
+        case "account": "The account that the user belongs to."
+        default: "The value of `source` that the app sent when it registered the user."
         }
     }
 
     static let shape = ConstructShape(
         name: "state",
         owner: "a state",
-        doc: "What the probes must show of a user, by the names that the profile maps.",
+        doc: "The state that the probes must show for a user, by the field names of the profile.",
         keys: fieldNames.map { KeyShape($0, .templated(.json, .contract(.state)), doc($0)) }
     )
 
-    /// Of one user, in the order of the file.
+    /// The syntax of the expected state fields of one user, in the order of the file.
     static let fields = Syntax<[StateExpectation.Field]>(
         .construct(shape),
         read: { node, reader in
@@ -75,14 +79,17 @@ extension StateExpectation {
 }
 
 extension Field where Owner == Expectation {
-    /// By user; `ada|bob` is satisfied by either.
+    /// The field for the key `state`, the expected state fields by user.
+    ///
+    /// Under `ada|bob`, either user may satisfy the expectation.
     static var state: Field {
         let fields = StateExpectation.fields
         return Field(
             KeyShape(
                 "state",
                 .map(key: .anyOf(.user), value: fields.shape, countRange: 0...100),
-                "What the probes must show of a user; `ada|bob` is satisfied by either of them."
+                "The state that the probes must show for a user. Under `ada|bob`, either user may "
+                    + "satisfy the expectation."
             ),
             read: { node, expectation, reader in
                 expectation.states = (reader.entries(node) ?? []).map { entry in

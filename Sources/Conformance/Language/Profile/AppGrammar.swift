@@ -2,10 +2,15 @@ extension Profile.App {
     package static let grammar = Construct<Profile.App>(
         "app",
         "'app'",
-        "The web app that a person uses, and where it can be tapped and read.",
+        "The web app under test, and its page elements to tap, fill in and read.",
         blank: { _ in Profile.App() }
     ) {
-        Field.optional("url", \.url, .text("a URL"), "The page that a launch opens.")
+        Field.optional(
+            "url",
+            \.url,
+            .text("a URL"),
+            "The URL of the page that opens when a test launches the app."
+        )
         vaultFields
         screenFields
         Field<Profile.App>.access
@@ -13,11 +18,11 @@ extension Profile.App {
     }.checking { app, keys, reader in
         let names = app.vaultKeys.values + app.otherKeys
         if let name = names.sorted().first(where: WindowNames.all.contains) {
-            // The reply would overwrite the page's own (C-35).
+            // A reply would overwrite the page's property of that name (C-35).
             reader.fail(
                 .conflict(
-                    "the key '\(name)' is a name of the window, which a reply would overwrite (C-35)",
-                    remedy: "Let the app use another key."
+                    "the vault key '\(name)' is a property of 'window', and replies overwrite it (C-35)",
+                    remedy: "Use another key in the app, and write it here."
                 ),
                 at: (keys["vault"] ?? keys["other-keys"] ?? keys.node).location
             )
@@ -27,9 +32,9 @@ extension Profile.App {
         else { return }
         reader.fail(
             .conflict(
-                "the answer does not say whether there is access",
-                remedy:
-                    "Put {{access}} where your backend says it: 'answer: {premium: \"{{access}}\"}'."
+                "the response of 'access' does not contain {{access}}",
+                remedy: "Put {{access}} where your backend returns it: "
+                    + "'response: {premium: \"{{access}}\"}'."
             ),
             at: access.location
         )
@@ -40,12 +45,14 @@ extension Profile.App {
             "vault",
             PhoneChange.VaultRole.allCases.map { role in
                 switch role {
-                case .id: (role.rawValue, "The key of the app user id.")
-                case .lock: (role.rawValue, "The key that says that the id is fixed.")
+                case .id: (role.rawValue, "The vault key of the app user ID.")
+                case .lock:
+                    (role.rawValue, "The vault key of the lock, which marks the ID as final.")
                 }
             },
             .text("a key"),
-            "Under which keys the app keeps its ids in the vault.",
+            "The keys under which the app stores its IDs in the vault, the phone's key-value "
+                + "store.",
             fallback: "app_user_id and identity_locked"
         ) { app, name, value in
             if let role = PhoneChange.VaultRole(rawValue: name) { app.vaultKeys[role] = value }
@@ -55,7 +62,7 @@ extension Profile.App {
             \.otherKeys,
             .list(.text("a key")),
             default: [],
-            "Other keys that the app may write to the vault in the open: none of them a secret.",
+            "Other keys that the app may write to the vault unencrypted. None may hold a secret.",
             fallback: "none"
         )
         Field.value(
@@ -63,7 +70,8 @@ extension Profile.App {
             \.startup,
             .span,
             default: .seconds(5),
-            "How long a start may take when the native side says nothing."
+            "The maximum time that the app may take to start when the native side of the bridge "
+                + "does not respond."
         )
     }
 
@@ -71,27 +79,27 @@ extension Profile.App {
         Field<Profile.App>.table(
             "taps",
             ["upgrade", "restore", "login", "logout", "status"].map {
-                ($0, "Where a person taps for '\($0)'.")
+                ($0, "The element or elements to tap for '\($0)'.")
             },
             Syntax.oneOrMore(.selector),
-            "What is tapped, by the gesture's name: one element, or several one after the other."
+            "The elements to tap, by user action. Several elements are tapped in sequence."
         ) { $0.taps[$1] = $2 }
         Field<Profile.App>.table(
             "inputs",
             [
-                ("account", "Where the account is typed."),
-                ("password", "Where the password is typed."),
+                ("account", "The input field for the account."),
+                ("password", "The input field for the password."),
             ],
             .selector,
-            "What is filled in before a login."
+            "The input fields to fill in before a login."
         ) { $0.inputs[$1] = $2 }
         Field<Profile.App>.table(
             "shows",
             AppExpectation.Screen.Element.allCases.map {
-                ($0.rawValue, "Where the page shows '\($0.rawValue)'.")
+                ($0.rawValue, "The element that shows '\($0.rawValue)'.")
             },
             .selector,
-            "What the page shows."
+            "The elements that show the app's state."
         ) { app, name, value in
             if let element = AppExpectation.Screen.Element(rawValue: name) {
                 app.shows[element] = value
@@ -100,33 +108,34 @@ extension Profile.App {
         Field<Profile.App>.table(
             "status-words",
             [
-                ("active", "Words that say that a subscription is active."),
-                ("none", "Words that say that there is none."),
+                ("active", "Words for an active subscription."),
+                ("none", "Words for no subscription."),
             ],
             .list(.text("a word")),
-            "By which words the page's status is known; any other text means that it does not say.",
-            fallback: "the usual English ones"
+            "Words for the subscription status on the page. Any other text means that the status "
+                + "is unknown.",
+            fallback: "the usual English words"
         ) { $0.statusWords[$1] = $2 }
         Field.value(
             "product-names",
             \.productNames,
-            .map(.anyKey("a product's id"), .text("a name")),
+            .map(.anyKey("a product ID"), .text("a name")),
             default: [:],
-            "What the page calls a product, by the product's id.",
-            fallback: "its id"
+            "The product names on the page, by product ID.",
+            fallback: "the product ID"
         )
         Field.optional(
             "agree",
             \.agree,
             .selector,
-            "Where a person agrees, when the app asks whether to go on; a dialog of the browser "
-                + "needs none."
+            "The element to tap when the app asks whether to continue. A browser dialog needs no "
+                + "element."
         )
     }
 }
 
 extension Field where Owner == Profile.App {
-    /// A mapping with names of ours and values of one kind.
+    /// Creates the field for a mapping with fixed keys, whose values all have the same syntax.
     fileprivate static func table<Value>(
         _ key: String,
         _ names: [(name: String, doc: String)],
@@ -152,34 +161,35 @@ extension Field where Owner == Profile.App {
         }
     }
 
-    /// A GET or a POST, and what its answer says.
+    /// The field for the key `access`: a GET or POST request of the app, and the pattern of the
+    /// response.
     fileprivate static var access: Field {
         let path = Shape.templated(.text("a path with `{{id}}`"), .profile(.accessPath))
         let shape = ConstructShape(
             name: "app-access",
             owner: "'access'",
-            doc: "How the app asks its backend for access.",
+            doc: "The request by which the app asks its backend whether the user has access.",
             keys: [
-                KeyShape("get", path, "The path of a GET."),
-                KeyShape("post", path, "The path of a POST."),
+                KeyShape("get", path, "The path of a GET request."),
+                KeyShape("post", path, "The path of a POST request."),
                 KeyShape(
-                    "answer",
+                    "response",
                     .templated(.json, .profile(.accessAnswer)),
-                    "What the answer says, with `{{access}}` and `{{product}}`."
+                    "The JSON response, with `{{access}}` and `{{product}}`."
                 ),
             ]
         )
         return .readOnly(
             "access",
             .construct(shape),
-            "How the app asks its backend for access.",
+            "The request by which the app asks its backend whether the user has access.",
             fallback: "GET /api/user/access/{{id}}"
         ) { node, app, reader in
             let parts = reader.mapping(node, allowed: shape.keys.map(\.key))
             let given = ["get", "post"].filter { parts[$0] != nil }
             if given.count > 1 {
                 reader.fail(
-                    .conflict("'get' and 'post' exclude each other", remedy: "Keep one of them."),
+                    .conflict("'get' and 'post' cannot be combined", remedy: "Keep only one."),
                     at: node.location
                 )
             }
@@ -192,7 +202,7 @@ extension Field where Owner == Profile.App {
             app.access = Profile.Endpoint(
                 method: method.uppercased(),
                 path: path,
-                body: parts["answer"]?.json ?? app.access?.body
+                body: parts["response"]?.json ?? app.access?.body
             )
         }
     }
@@ -202,7 +212,8 @@ extension Field where Owner == Profile.App {
         return .readOnly(
             "backend",
             word.shape,
-            "Who answers the page: a model of a correct backend, or its own.",
+            "The backend that the page calls: Assay's model of a correct backend (`model`), or the "
+                + "page's own backend (`own`).",
             fallback: "model"
         ) { node, app, reader in
             app.usesOwnBackend = word.read(node, &reader) == "own"

@@ -1,15 +1,15 @@
-/// What can be told of a CSS selector without a browser: the mistakes by which it names nothing.
+/// Finds mistakes in a CSS selector without a browser.
 ///
-/// A browser knows the rest, and is asked before the first scenario.
+/// A browser finds all other mistakes before the first test of the app.
 enum CSSSelector {
-    /// Why no browser takes it; nil when one may.
+    /// Returns the reason why no browser accepts a CSS selector; nil when a browser may accept it.
     static func problem(_ text: String) -> String? {
         if text.allSatisfy(\.isWhitespace) { return "it is empty" }
         if text.hasPrefix("/") || text.hasPrefix("(/") {
             return "it is an XPath; write a CSS selector, for example '#buy'"
         }
         if let foreign = foreign.first(where: { text.contains($0) }) {
-            return "'\(foreign)' belongs to a test library and not to CSS"
+            return "'\(foreign)' is syntax of a test library, not of CSS"
         }
         if let problem = nesting(text) { return problem }
         let bare = text.filter { !$0.isWhitespace }
@@ -20,18 +20,19 @@ enum CSSSelector {
                 return "a name cannot begin with a digit: write '[id=\"…\"]' instead of "
                     + "'\(mark)\(next)…'"
             }
-            if "#.>+~, ".contains(next) { return "'\(mark)' names nothing" }
+            if "#.>+~, ".contains(next) { return "'\(mark)' has no name" }
         }
-        if bare.last == "#" || bare.last == "." { return "'\(bare.suffix(1))' names nothing" }
+        if bare.last == "#" || bare.last == "." { return "'\(bare.suffix(1))' has no name" }
         return nil
     }
 
-    /// What selectors of test libraries have, and no browser knows.
+    /// Selector syntax of test libraries that no browser supports.
     private static let foreign = [
         ":contains(", ":has-text(", ":visible", ":hidden", ":eq(", "text=", ">>",
     ]
 
-    /// Brackets, parentheses and quotes that do not close.
+    /// Returns the first problem with brackets, parentheses and quotes in a selector; nil when
+    /// there is none.
     private static func nesting(_ text: String) -> String? {
         let pairs: [Character: Character] = ["]": "[", ")": "("]
         var open: [Character] = []
@@ -44,18 +45,18 @@ enum CSSSelector {
             } else if "[(".contains(character) {
                 open.append(character)
             } else if let other = pairs[character] {
-                guard open.popLast() == other else { return "'\(character)' closes nothing" }
+                guard open.popLast() == other else { return "'\(character)' is never opened" }
             } else if "{};".contains(character) {
-                return "'\(character)' has no place in a selector"
+                return "'\(character)' is not allowed in a selector"
             }
         }
-        if let quote { return "a text that begins with \(quote) does not end" }
+        if let quote { return "a string that begins with \(quote) is not closed" }
         return open.last.map { "'\($0)' is not closed" }
     }
 }
 
 extension Syntax where Value == String {
-    /// A CSS selector.
+    /// The syntax of a CSS selector, which reports common mistakes as errors.
     static var selector: Syntax<String> {
         let text = Syntax<String>.text("a CSS selector")
         return Syntax(
@@ -65,8 +66,8 @@ extension Syntax where Value == String {
                 if let problem = CSSSelector.problem(selector) {
                     reader.fail(
                         .conflict(
-                            "'\(selector)' is no CSS selector: \(problem)",
-                            remedy: "Write what 'document.querySelector' takes."
+                            "'\(selector)' is not a CSS selector: \(problem)",
+                            remedy: "Write a selector that 'document.querySelector' accepts."
                         ),
                         at: node.location
                     )

@@ -1,10 +1,11 @@
 extension Profile.Credentials {
-    /// `headers: {…}` and `as: …` of a request or a probe, with the templates of that place.
+    /// Returns the fields for the keys `headers: {…}` and `as: …` of a request or a probe.
     ///
     /// - Parameters:
-    ///   - place: Which names exist there.
-    ///   - path: Where the owner keeps its credentials.
-    /// - Returns: The two keys.
+    ///   - place: The place of the request in the profile, which determines the available
+    ///     templates.
+    ///   - path: The property of the request or probe that holds the credentials.
+    /// - Returns: The fields for the two keys.
     static func fields<Owner: Sendable>(
         _ place: TemplateScope.ProfilePlace,
         _ path: any Field<Owner>.Path<Profile.Credentials?>
@@ -12,14 +13,14 @@ extension Profile.Credentials {
         let place = self.place(of: place)
         let values = Syntax<[String: String]>.map(
             .anyKey("a header"),
-            .verbatim("a text; `${NAME}` and `${NAME:-default}` come from the environment")
+            .verbatim("a string; `${NAME}` and `${NAME:-default}` insert environment variables")
                 .templated(place)
         )
         return [
             .readOnly(
                 "headers",
                 values.shape,
-                "Header fields that are sent along: keys, or `Bearer {{session}}`.",
+                "Additional header fields, such as API keys or `Bearer {{session}}`.",
                 fallback: "none"
             ) { node, owner, reader in
                 guard let headers = values.read(node, &reader) else { return }
@@ -41,8 +42,8 @@ extension Profile.Credentials {
             .readOnly(
                 "as",
                 Syntax.text("a uid, such as `{{id}}`").templated(place).shape,
-                "Who asks: a signed-in user of that uid, whose ID token goes along as the bearer's.",
-                fallback: "nobody"
+                "The uid of a signed-in user, whose ID token is sent as the bearer token.",
+                fallback: "no ID token"
             ) { node, owner, reader in
                 guard let actor = reader.anyText(node) else { return }
                 var credentials = owner[keyPath: path] ?? Profile.Credentials()
@@ -52,26 +53,27 @@ extension Profile.Credentials {
         ]
     }
 
-    /// Which names exist in the credentials of a request.
+    /// Returns the template place for the credentials of a request, given the place of the request
+    /// itself.
     private static func place(
         of request: TemplateScope.ProfilePlace
     ) -> TemplateScope.ProfilePlace {
         switch request {
         case .endpoint, .creation, .probe: .userCredential
         case .account, .clock, .none: .operatorCredential
-        // The login hands the session out; the others are no requests of ours.
+        // The login returns the session; the others are not requests that Assay sends.
         case .login, .start, .accessPath, .accessAnswer, .userCredential, .operatorCredential:
             .none
         }
     }
 
-    /// Whether a login has to be made for it.
+    /// Whether the credentials contain `{{session}}`, so that a login must come first.
     package var usesSession: Bool {
         ([actor].compactMap(\.self) + headers.values.map(\.exposed))
             .contains { Template($0).names.contains("session") }
     }
 
-    /// RFC 9110, section 5.6.2.
+    /// Whether a name is valid for a header (RFC 9110, section 5.6.2).
     private static func isToken(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in
@@ -84,7 +86,7 @@ extension Profile.Session {
     static let grammar = Construct<Profile.Session>(
         "session",
         "'session'",
-        "A login that is made once; `{{session}}` in headers stands for what it hands out.",
+        "A login that runs once. `{{session}}` in headers is replaced by a value of its response.",
         blank: { _ in
             Profile.Session(
                 endpoint: Profile.Endpoint(method: "", path: ""),
@@ -96,13 +98,13 @@ extension Profile.Session {
             "login",
             \.endpoint,
             Profile.Endpoint.request("session-login", .login).flow,
-            "The request."
+            "The login request."
         )
         Field.required(
             "token",
             \.token,
             .pointer,
-            "Where its answer holds what later requests carry."
+            "The location in the response of the value for `{{session}}`."
         )
     }
 }

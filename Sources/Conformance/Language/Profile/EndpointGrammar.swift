@@ -1,7 +1,9 @@
 extension Profile.Endpoint {
     private static let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
 
-    /// A path, or a method and a path.
+    /// Returns the syntax of an endpoint on one line: a path, or a method and a path.
+    ///
+    /// The parameter is the method of an endpoint that is only a path.
     static func line(method usual: String) -> Syntax<Profile.Endpoint> {
         Syntax(
             .pattern(
@@ -30,7 +32,10 @@ extension Profile.Endpoint {
         )
     }
 
-    /// `{post: /path, body: {…}, id: /pointer, proof: /pointer}`, with those templates.
+    /// Returns the grammar of a request that is written as the mapping `{post: /path, body: {…},
+    /// id: /pointer, proof: /pointer}`.
+    ///
+    /// The place determines the templates that the request may contain.
     static func request(
         _ name: String,
         _ place: TemplateScope.ProfilePlace
@@ -40,14 +45,14 @@ extension Profile.Endpoint {
         return Construct(
             name,
             "a request",
-            "A request of the backend's own" + (templates.isEmpty ? "." : ", with \(templates)."),
+            "A request to the backend" + (templates.isEmpty ? "." : ", with \(templates)."),
             blank: { _ in Profile.Endpoint(method: "", path: "") }
         ) {
             verbs.map { verb in
                 Field<Profile.Endpoint>.readOnly(
                     verb,
                     .templated(.text("a path"), .profile(place)),
-                    "The path of a \(verb.uppercased())."
+                    "The path of a \(verb.uppercased()) request."
                 ) { node, endpoint, reader in
                     guard let path = reader.text(node) else { return }
                     endpoint.method = verb.uppercased()
@@ -57,8 +62,8 @@ extension Profile.Endpoint {
             Field<Profile.Endpoint>.readOnly(
                 "body",
                 .templated(.json, .profile(place)),
-                "What is sent; a field whose value is left out is left out.",
-                fallback: "nothing"
+                "The JSON body. A field whose template has no value is omitted.",
+                fallback: "no body"
             ) { node, endpoint, _ in
                 endpoint.body = node.json
             }
@@ -66,14 +71,14 @@ extension Profile.Endpoint {
                 "id",
                 \.answerID,
                 .pointer,
-                "Where the answer names the user's id.",
-                fallback: "the id is the one that was sent"
+                "The location of the user's ID in the response.",
+                fallback: "the sent ID is used"
             )
             Field.optional(
                 "proof",
                 \.answerProof,
                 .pointer,
-                "Where the answer holds what proves later that the id is the device's own."
+                "The location in the response of the proof that the ID belongs to the device."
             )
             Profile.Credentials.fields(place, \.credentials)
         }.oneOf(verbs, example: "post: /path")
@@ -81,20 +86,20 @@ extension Profile.Endpoint {
 }
 
 extension Field where Owner == Profile {
-    /// The endpoints a profile may name, and what each is for.
+    /// The names of the endpoints that a profile may define, with a description of each endpoint.
     private static let endpointDocs: [(name: String, doc: String)] =
         [
-            ("revenuecat-webhook", "Where RevenueCat's events go."),
-            ("purchasely-webhook", "Where Purchasely's events go."),
-            ("delete-account", "Where an account is deleted."),
+            ("revenuecat-webhook", "Receives RevenueCat's events."),
+            ("purchasely-webhook", "Receives Purchasely's events."),
+            ("delete-account", "Deletes an account."),
         ]
         + Call.Route.allCases.map { route in
             switch route {
-            case .register: (route.rawValue, "Where the app announces its user.")
-            case .login: (route.rawValue, "Where an account signs in and claims or recovers an id.")
-            case .protected: (route.rawValue, "Any route that demands a Firebase ID token.")
+            case .register: (route.rawValue, "Registers the user of an app.")
+            case .login: (route.rawValue, "Signs an account in, and claims or recovers a user ID.")
+            case .protected: (route.rawValue, "Any route that requires a Firebase ID token.")
             case .reconcile:
-                (route.rawValue, "Where the backend compares its state with RevenueCat.")
+                (route.rawValue, "Makes the backend compare its state with RevenueCat's.")
             }
         }
 
@@ -103,14 +108,14 @@ extension Field where Owner == Profile {
         let lines = Dictionary(
             uniqueKeysWithValues: endpointDocs.map {
                 let line = Profile.Endpoint.line(method: $0.name == "protected" ? "GET" : "POST")
-                // An event goes to one place, whoever it is about.
+                // A webhook has the same path for all users, so it has no templates.
                 return ($0.name, $0.name.hasSuffix("-webhook") ? line : line.templated(.endpoint))
             }
         )
         let shape = ConstructShape(
             name: "endpoints",
             owner: "endpoints",
-            doc: "The backend's own routes: a method and a path, or a mapping that says more.",
+            doc: "The backend's own routes: a method and a path, or a mapping with more details.",
             keys: endpointDocs.map { name, doc in
                 let line = lines[name]?.shape ?? .text("a path")
                 return KeyShape(name, .either([line, .construct(request.shape)]), doc)
@@ -131,7 +136,7 @@ extension Field where Owner == Profile {
                     profile.endpoints[name] =
                         request.read(value, &reader) ?? profile.endpoints[name]
                 } else if var endpoint = lines[name]?.read(value, &reader) {
-                    // A path alone keeps the guide's body and answer.
+                    // With only a path, the endpoint keeps the identity guide's body and response.
                     let usual = profile.endpoints[name]
                     endpoint.body = usual?.body
                     endpoint.answerID = usual?.answerID

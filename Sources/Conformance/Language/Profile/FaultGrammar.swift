@@ -1,24 +1,26 @@
 extension Profile.Fault {
-    /// `fault: {break: …, heal: …}`, each a request or a command.
+    /// The grammar of the profile's key `fault: {break: …, heal: …}`; each value is a request or a
+    /// command.
     static let grammar = Construct<Profile.Fault>(
         "fault",
         "'fault'",
-        "How the backend's store is made to fail, and mended. Reads may go on; whatever would store "
-            + "an event has to fail, for all users, until it is mended.",
+        "Requests or commands that make the backend's database fail and repair it. While the "
+            + "database fails, reads may work, but every write of an event must fail, for all "
+            + "users.",
         blank: { _ in Profile.Fault(breaking: .register, healing: .register) }
     ) {
         Field.required(
             "break",
             \.breaking,
             Profile.UserCreation.syntax("break", .none),
-            "A request, or a command, after which nothing can be stored."
+            "A request or a command after which every write fails."
         )
         Field.required(
             "heal",
             \.healing,
             Profile.UserCreation.syntax("heal", .none),
-            "A request, or a command, after which everything can be stored again; it is made even "
-                + "where nothing was broken."
+            "A request or a command after which writes succeed again. It is also executed when the "
+                + "database does not fail."
         )
     }
 }

@@ -1,5 +1,5 @@
 extension Profile.Probe {
-    /// A probe without its name, while it is read.
+    /// The values of a probe except its name, collected while the file is parsed.
     private struct Draft: Sendable {
         var path: String?
         var command: [String]?
@@ -11,36 +11,36 @@ extension Profile.Probe {
     private static let grammar = Construct<Draft>(
         "probe",
         "a probe",
-        "A read-only look at one user's state.",
+        "A read-only query that shows one user's state in the backend.",
         blank: { _ in Draft() }
     ) {
         Field.optional(
             "get",
             \.path,
-            .text("a path or an address, with `{{id}}`").templated(.probe),
-            "The path of a GET, or the whole address of another server that shows the backend's "
-                + "state; 404 means that the user does not exist."
+            .text("a path or a URL, with `{{id}}`").templated(.probe),
+            "The path of a GET request, or the URL of another server that shows the backend's "
+                + "state. Status 404 means that the user does not exist."
         )
         Field.optional(
             "command",
             \.command,
             Profile.words(.probe),
-            "A program of your own that prints JSON."
+            "A program that prints JSON, with its arguments."
         )
         Field.value(
             "read",
             \.readings,
             Profile.Reading.table,
             default: [:],
-            "Where the answer holds what contracts ask for.",
-            fallback: "whole answers are compared"
+            "The locations of state fields in the response, by the names that contracts use.",
+            fallback: "complete responses are compared"
         )
         Field.value(
             "ignore",
             \.ignored,
             .list(.pointer),
             default: [],
-            "Places that no comparison looks at.",
+            "Locations in the response that comparisons between runs skip.",
             fallback: "none"
         )
         Profile.Credentials.fields(.probe, \.credentials)
@@ -49,7 +49,7 @@ extension Profile.Probe {
             if let path = draft.path, !path.hasPrefix("/"), !path.isAddress {
                 reader.fail(
                     .wrongKind(
-                        expected: "a path such as '/users/{{id}}', or an address of http",
+                        expected: "a path such as '/users/{{id}}', or an http URL",
                         found: "'\(path)'"
                     ),
                     at: keys.location(of: "get")
@@ -58,15 +58,16 @@ extension Profile.Probe {
             if draft.command != nil, draft.credentials != nil {
                 reader.fail(
                     .conflict(
-                        "a command sends no request",
-                        remedy: "Give it what it needs as words or in its environment."
+                        "'headers' and 'as' cannot be combined with 'command', which sends no "
+                            + "request",
+                        remedy: "Pass credentials as arguments or in the environment."
                     ),
                     at: keys.location(of: "command")
                 )
             }
         }
 
-    /// By name, in the order of the file.
+    /// The syntax of the key `probes`: a mapping from names to probes, in the order of the file.
     static let list = Syntax<[Profile.Probe]>(
         .map(
             key: .text("a name"),
@@ -93,12 +94,12 @@ extension Profile.Probe {
 }
 
 extension String {
-    /// Whether it names a server of its own.
+    /// Whether the string is an http or https URL.
     package var isAddress: Bool { hasPrefix("http://") || hasPrefix("https://") }
 }
 
 extension Profile.Reading {
-    /// A pointer, or a mapping that says what the value means.
+    /// The values that define one state field in a mapping, collected while the file is parsed.
     private struct Draft: Sendable {
         var pointer = JSONPointer()
         var isAny: JSONValue?
@@ -124,9 +125,11 @@ extension Profile.Reading {
     }
 
     /// - Parameters:
-    ///   - name: What the reference calls it.
-    ///   - others: How the conditions beside it are written; nil: there are none.
-    /// - Returns: The mapping that says more than a place.
+    ///   - name: The name of the grammar in the JSON Schema and on the reference page.
+    ///   - others: The syntax of the conditions under `and` and `or`; nil: the two keys are not
+    ///     allowed.
+    /// - Returns: The grammar of the location and interpretation of a state field, written as a
+    ///   mapping.
     private static func grammar(
         _ name: String,
         _ others: Syntax<Profile.Reading>?
@@ -134,30 +137,37 @@ extension Profile.Reading {
         Construct(
             name,
             "a reading",
-            "Where a field stands, and what its value means there.",
+            "The location of a state field in the response, and the interpretation of its value.",
             blank: { _ in Draft() }
         ) {
-            Field.required("at", \.pointer, .pointer, "Where it stands.")
-            Field.optional("is", \.isAny, .json, "True where the value is this, or one of these.")
+            Field.required("at", \.pointer, .pointer, "The location of the value.")
+            Field.optional(
+                "is",
+                \.isAny,
+                .json,
+                "The field is true when the value at the location "
+                    + "is this value, or one of this list."
+            )
             Field.optional(
                 "not",
                 \.isNone,
                 .json,
-                "True where the value is not this, or none of these."
+                "The field is true when the value at the location is not this value, or none of "
+                    + "this list."
             )
             Field.wish(
                 "after",
                 \.isFuture,
                 "now",
-                "moment",
-                "True where the value is in the future."
+                "value of 'after'",
+                "The field is true when the value at the location is a time in the future."
             )
             Field.optional(
                 "absent",
                 \.absent,
                 .json,
-                "What it means, in the contract's terms, when an answer has no such place.",
-                fallback: "an answer without it is inconclusive"
+                "The field's value when the response does not contain the location.",
+                fallback: "inconclusive"
             )
             others.map(combinations) ?? []
         }.exclusive(["is", "not", "after"]).exclusive(["and", "or"])
@@ -170,17 +180,18 @@ extension Profile.Reading {
             "and",
             \.and,
             .oneOrMore(others),
-            "What has to hold as well: true where all of it does."
+            "Further conditions. The field is true when all conditions hold."
         )
         Field.optional(
             "or",
             \.or,
             .oneOrMore(others),
-            "What is enough instead: true where any of it holds."
+            "Alternative conditions. The field is true when any of the conditions holds."
         )
     }
 
-    /// A pointer, or a mapping that says more.
+    /// Returns the syntax of the location of a state field: a JSON pointer, or a mapping with more
+    /// details.
     private static func syntax(_ grammar: Construct<Draft>) -> Syntax<Profile.Reading> {
         Syntax(
             .either([.pointer, .construct(grammar.shape)]),
@@ -196,18 +207,21 @@ extension Profile.Reading {
         )
     }
 
-    /// Three deep: `until > now, or status is active and trial is not over`.
+    /// The syntax of the location of a state field, with conditions nested up to three levels.
+    ///
+    /// Example: `until` is in the future, or `status` is active and `trial` is not over.
     private static let syntax = syntax(
         grammar("reading", syntax(grammar("condition", syntax(grammar("last-condition", nil)))))
     )
 
-    /// By the names that contracts use.
+    /// The syntax of the key `read` of a probe: the location of each state field, by the name that
+    /// contracts use.
     static let table = Syntax<[String: Profile.Reading]>(
         .construct(
             ConstructShape(
                 name: "read",
                 owner: "readings",
-                doc: "Where the answer of a probe holds each field.",
+                doc: "The locations of state fields in the response of a probe.",
                 keys: names.map { KeyShape($0, syntax.shape, StateExpectation.doc($0)) }
             )
         ),
@@ -217,8 +231,8 @@ extension Profile.Reading {
             {
                 reader.fail(
                     .conflict(
-                        "'\(name)' is a value, and conditions make what is true or false",
-                        remedy: "Name one place, or combine under one of "
+                        "'\(name)' is not a true-or-false field, so it cannot combine conditions",
+                        remedy: "Use one location, or combine conditions under one of "
                             + flags.joined(separator: ", ") + "."
                     ),
                     at: node.location

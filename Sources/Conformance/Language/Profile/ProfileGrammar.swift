@@ -1,33 +1,36 @@
-/// The grammar of `assay.yaml`. Nobody writes a profile but people: its secrets come out of the
-/// environment, and must not come back into a file.
+/// The grammar of `assay.yaml`.
+///
+/// This grammar is used only for reading: a profile's secrets come from the environment and must
+/// not be written to a file.
 extension Profile {
     package static let grammar = Construct<Profile>(
         "profile",
         "a profile",
-        "How to reach one backend and how to look at it.",
+        "The settings to reach one backend and to observe its state.",
         blank: { _ in Profile() }
     ) {
         Field<Profile>.version
         Field.optional(
             "target",
             \.target,
-            .text("a URL, with `{{port}}` where Assay starts the backend").templated(.start),
-            "Where the backend listens."
+            .text("a URL, with `{{port}}` if Assay starts the backend").templated(.start),
+            "The URL of the backend."
         )
         Field.optional(
             "start",
             \.start,
             Start.grammar.flow,
-            "How Assay starts the backend.",
-            fallback: "it runs already"
+            "The command with which Assay starts the backend, and its settings.",
+            fallback: "the backend is already running"
         )
         Field<Profile>.endpoints
         Field.optional(
             "session",
             \.session,
             Profile.Session.grammar.flow,
-            "A login that is made once, and whose answer later requests carry as `{{session}}`.",
-            fallback: "nobody logs in"
+            "A login request that is sent once. Later requests carry a value of its response in "
+                + "place of `{{session}}`.",
+            fallback: "no login"
         )
         Field<Profile>.secrets
         Field<Profile>.users
@@ -36,19 +39,20 @@ extension Profile {
             "fault",
             \.fault,
             Fault.grammar.flow,
-            "How the backend's store is made to fail, and mended; without it a failure inside the "
-                + "backend is only met by luck.",
-            fallback: "the backend has no such way"
+            "Requests or commands that make the backend's database fail and repair it. Without "
+                + "this key, failures inside the backend are tested only by chance.",
+            fallback: "not possible"
         )
         Field.optional(
             "clock",
             \.clock,
             UserCreation.syntax("clock", .clock),
-            "How the backend's clock is set, which goes on from there: a request, or a command, "
-                + "with `{{now}}` (ISO 8601), `{{now-ms}}` (since 1970) or `{{ahead}}` (whole "
-                + "seconds before the machine's clock; 0 puts it back).",
-            fallback: "it goes as the machine's does, so that minutes and days between deliveries "
-                + "are told by their events alone"
+            "A request or a command that sets the backend's clock, which continues to run from the "
+                + "new time. Its templates are `{{now}}` (ISO 8601), `{{now-ms}}` (milliseconds "
+                + "since 1970) and `{{ahead}}` (whole seconds ahead of the machine's clock; 0 "
+                + "resets it).",
+            fallback: "the machine's clock; the time between deliveries appears only in their "
+                + "events"
         )
         lookFields
         nameFields
@@ -60,7 +64,7 @@ extension Profile {
         }
         reader.fail(
             .conflict(
-                "'{{session}}' stands for what a login hands out, and the profile names no login",
+                "'{{session}}' is used, but the profile defines no login",
                 remedy: "Add 'session: {login: {post: /login, body: {…}}, token: /token}'."
             ),
             at: keys.node.location
@@ -73,17 +77,18 @@ extension Profile {
             \.probes,
             Probe.list,
             default: [],
-            "Read-only looks at one user's state, by a name of your own; one that finds who is registered "
-                + "and has bought nothing, or is called `user`, tells who exists.",
-            fallback: "none: only answers and effects are judged"
+            "Read-only queries of one user's state, by a name of your choice. A probe named "
+                + "`user`, or one that finds registered users without purchases, shows whether a "
+                + "user exists.",
+            fallback: "none: only responses and effects are judged"
         )
         Field.value(
             "app",
             \.app,
             App.grammar.flow,
             default: App(),
-            "The web app that `assay app` uses.",
-            fallback: "the guide's"
+            "The web app that the command `assay app` tests.",
+            fallback: "the app of the identity guide"
         )
     }
 
@@ -91,22 +96,22 @@ extension Profile {
         Field.value(
             "products",
             \.products,
-            .map(.anyKey("a contract's name"), .text("the store's id")),
+            .map(.anyKey("a product name in contracts"), .text("the store's product ID")),
             default: [:],
-            "Store product ids by the names that contracts use.",
-            fallback: "a name stands for itself"
+            "The store's product IDs, by the product names that contracts use.",
+            fallback: "the name in the contract"
         )
         Field.value(
             "entitlement",
             \.entitlement,
             .text("an identifier"),
             default: "premium",
-            "The entitlement that the products unlock."
+            "The RevenueCat entitlement that the products unlock."
         )
         Field.value(
             "firebase-project",
             \.firebaseProject,
-            .text("a project id"),
+            .text("a project ID"),
             default: "assay-project",
             "The Firebase project whose tokens the protected route accepts."
         )
@@ -117,30 +122,29 @@ extension Profile {
             "known-failing",
             \.knownFailingPath,
             .text("a path"),
-            "A list of cases that fail, each with a finding code and a reason."
+            "A file that lists known failing cases, each with a finding code and a reason."
         )
         Field.optional(
             "ca",
             \.authorityPath,
             .text("a path"),
-            "Who signed the backend's certificate: a file of certificates in PEM, believed beside the "
-                + "system's."
+            "A PEM file with additional CA certificates to trust for https targets."
         )
         Field.value(
             "redact",
             \.secretNames,
             .list(.text("a name")),
             default: [],
-            "Names of headers, members and parameters that hold secrets; recordings keep a "
-                + "fingerprint of their values.",
-            fallback: "the usual ones"
+            "Names of headers, JSON members and query parameters that hold secrets. Recordings "
+                + "keep only fingerprints of their values.",
+            fallback: "the usual names"
         )
         Field.value(
-            "patience",
+            "settle-timeout",
             \.patience,
             .span,
             default: .seconds(10),
-            "How long an effect or a state may take that has to come, in real time."
+            "The maximum real time until an expected effect or state appears."
         )
     }
 }
@@ -166,12 +170,12 @@ extension Field where Owner == Profile {
         let shape = ConstructShape(
             name: "secrets",
             owner: "secrets",
-            doc: "What proves senders and callers; `${NAME}` and `${NAME:-default}` come from the "
-                + "environment.",
+            doc: "The secrets of senders and callers. `${NAME}` and `${NAME:-default}` insert "
+                + "environment variables.",
             keys: Profile.SecretName.allCases.map { name in
                 let doc =
                     switch name {
-                    case .revenueCatAuthorization: "The Authorization of RevenueCat's webhook."
+                    case .revenueCatAuthorization: "RevenueCat's Authorization header for webhooks."
                     case .revenueCatSigning: "The secret that signs RevenueCat's webhook."
                     case .revenueCatKey: "The key of RevenueCat's REST API."
                     case .oneSignalKey: "The key of OneSignal's REST API."
@@ -183,7 +187,7 @@ extension Field where Owner == Profile {
         return .readOnly(
             "secrets",
             .construct(shape),
-            "What proves senders and callers; one that is not given is not demanded."
+            "The secrets of senders and callers. An omitted secret is not required."
         ) { node, profile, reader in
             let nodes = reader.mapping(node, allowed: shape.keys.map(\.key))
             for name in Profile.SecretName.allCases {
@@ -200,13 +204,13 @@ extension Field where Owner == Profile {
         .readOnly(
             "users",
             .construct(Profile.Users.grammar.shape),
-            "Which ids users have, and how one comes to exist before a case."
+            "The form of user IDs, and the way to create a user before a case."
         ) { node, profile, reader in
             guard let users = Profile.Users.grammar.read(node, &reader) else { return }
             profile.idForm = users.ids
             guard let creation = users.creation else { return }
             profile.creation = creation
-            // Its users come another way, so the guide's route is not assumed to exist.
+            // Users are created in another way, so the route of the identity guide may not exist.
             if !reader.namesRegister { profile.endpoints["register"] = nil }
         }
     }
@@ -215,7 +219,7 @@ extension Field where Owner == Profile {
         .readOnly(
             "accounts",
             .construct(Profile.Accounts.grammar.shape),
-            "How an account comes to exist that a login can use."
+            "The way to create an account for logins."
         ) { node, profile, reader in
             profile.accountCreation = Profile.Accounts.grammar.read(node, &reader)?.creation
         }
@@ -226,15 +230,15 @@ extension Field where Owner == Profile {
         let shape = ConstructShape(
             name: "features",
             owner: "features",
-            doc: "What this backend has not.",
+            doc: "The features that the backend lacks.",
             keys: [
-                KeyShape("except", names.shape, "Features that it has not, and is not judged by.")
+                KeyShape("except", names.shape, "The features that the backend lacks.")
             ]
         )
         return .readOnly(
             "features",
             .construct(shape),
-            "What this backend has not; clauses that need it are left unproven."
+            "The features that the backend lacks. Contracts that need them are not run."
         ) { node, profile, reader in
             let nodes = reader.mapping(node, allowed: ["except"])
             let features = nodes["except"].flatMap { names.read($0, &reader) } ?? []
@@ -244,7 +248,7 @@ extension Field where Owner == Profile {
 }
 
 extension Field {
-    /// A key that only people write.
+    /// Creates the field for a key that is read from a file but never written.
     static func readOnly(
         _ key: String,
         _ shape: Shape,
@@ -259,7 +263,10 @@ extension Field {
 }
 
 extension NodeReader {
-    /// `${NAME}` and `${NAME:-default}`, as a shell would read them.
+    /// Returns a string in which `${NAME}` and `${NAME:-default}` are replaced by environment
+    /// variables, as in a shell.
+    ///
+    /// Reports an error for each variable that has neither a value nor a default.
     mutating func expanded(_ text: String, at location: SourceLocation) -> String {
         let environment = environment
         var missing: [String] = []

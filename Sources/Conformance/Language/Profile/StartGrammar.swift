@@ -2,44 +2,45 @@ extension Profile.Start {
     static let grammar = Construct<Profile.Start>(
         "start",
         "'start'",
-        "How Assay starts the backend.",
+        "The command with which Assay starts the backend, and its settings.",
         blank: { _ in Profile.Start(command: "") }
     ) {
         Field.required(
             "command",
             \.command,
-            .text("a line for the shell").templated(.start),
-            "The command, with `{{port}}`, `{{data}}`, `{{fake.NAME}}` and `{{secret.NAME}}`."
+            .text("a shell command").templated(.start),
+            "The shell command. Its templates are `{{port}}`, `{{data}}`, `{{fake.NAME}}` and "
+                + "`{{secret.NAME}}`."
         )
         Field.optional(
             "ready",
             \.ready,
             .either(Profile.Ready.line, orMapping: Profile.Ready.grammar.flow) { $0.status != nil },
-            "The request whose answer says that the backend is ready: any below 400, or the `status` "
-                + "that a mapping names.",
-            fallback: "any answer of `GET /` but 502, 503 and 504, which others give in its place"
+            "The request that shows that the backend is ready. Any status below 400 counts, or "
+                + "only `status` in a mapping.",
+            fallback: "any response to `GET /` except 502, 503 and 504, which gateways send"
         )
         Field.optional(
             "timeout",
             \.timeout,
             .span,
-            "How long it may take until it is ready.",
+            "The maximum time until the backend is ready.",
             fallback: Profile.Start.usualTimeout.unsignedText
         )
         Field.optional(
             "cwd",
             \.folder,
             .text("a path"),
-            "The folder in which the command runs, from that of the profile.",
-            fallback: "where Assay runs"
+            "The working directory of the command, relative to the profile's folder.",
+            fallback: "Assay's working directory"
         )
         environmentField
         Field.optional(
             "stop",
             \.stop,
             Profile.Stop.grammar.flow,
-            "How it is asked to end; what is left of it after that is killed.",
-            fallback: "SIGTERM, and ten seconds"
+            "The signal that stops the backend. Processes that do not exit in time are killed.",
+            fallback: "SIGTERM and 10s"
         )
         Field.optional(
             "intercept",
@@ -48,8 +49,8 @@ extension Profile.Start {
                 Syntax<Bool>.flag.mapped(to: { Profile.Intercept(isOn: $0) }, from: \.isOn),
                 orMapping: Profile.Intercept.grammar.flow
             ) { !$0.allowed.isEmpty },
-            "Calls that name a service's own host reach its fake, through a proxy with an authority "
-                + "of its own; every other host is refused and told.",
+            "Redirects calls to a provider's real host to its fake, through a proxy with its own "
+                + "certificate authority. Calls to other hosts are refused and reported.",
             fallback: "false"
         )
     }
@@ -58,18 +59,20 @@ extension Profile.Start {
 extension Profile.Start {
     private static let environmentTexts = Syntax<[String: String]>.map(
         .anyKey("a variable"),
-        .verbatim("a text; `${NAME}` and `${NAME:-default}` come from the environment")
+        .verbatim("a string; `${NAME}` and `${NAME:-default}` insert environment variables")
             .templated(.start)
     )
 
-    /// `env`, whose `${NAME}` have to be set.
+    /// The field for the key `env`.
+    ///
+    /// Every environment variable in `${NAME}` must be set, unless the string gives a default.
     private static var environmentField: Field<Profile.Start> {
         var key = KeyShape(
             "env",
             environmentTexts.shape,
-            "Variables of its environment, with the same templates."
+            "Environment variables of the backend, with the same templates as the command."
         )
-        key.fallback = "the usual names of the fakes' addresses"
+        key.fallback = "the fakes' addresses under their usual names"
         return Field(
             key,
             read: { node, start, reader in
@@ -91,14 +94,14 @@ extension Profile.Intercept {
     static let grammar = Construct<Profile.Intercept>(
         "intercept",
         "'intercept'",
-        "Calls that name a service's own host reach its fake; every other host is refused.",
+        "Redirects calls to a provider's real host to its fake, and refuses other hosts.",
         blank: { _ in Profile.Intercept(isOn: true) }
     ) {
         Field.list(
             "allow",
             \.allowed,
             .text("a host without a port"),
-            "Hosts that may be called all the same: a database's REST, a side-car by its name."
+            "Hosts that may still be called, such as a database service or a sidecar."
         )
     }
 }
@@ -106,7 +109,7 @@ extension Profile.Intercept {
 extension Profile.Ready {
     private static let methods = ["GET", "HEAD", "POST", "PUT"]
 
-    /// A path, or a method and a path.
+    /// The short form of the readiness request: a path, or a method and a path.
     static var line: Syntax<Profile.Ready> {
         let line = Profile.Endpoint.line(method: "GET")
         return Syntax(
@@ -121,12 +124,12 @@ extension Profile.Ready {
     static let grammar = Construct<Profile.Ready>(
         "ready",
         "'ready'",
-        "The request whose answer says that the backend is ready, and what it answers then.",
+        "The request that shows that the backend is ready, and the required status.",
         blank: { _ in Profile.Ready(method: "", path: "") }
     ) {
         methods.map { method in
             Field<Profile.Ready>(
-                KeyShape(method.lowercased(), .text("a path"), "The path of a \(method)."),
+                KeyShape(method.lowercased(), .text("a path"), "The path of a \(method) request."),
                 read: { node, ready, reader in
                     guard let path = reader.text(node) else { return }
                     guard path.hasPrefix("/") else {
@@ -146,7 +149,7 @@ extension Profile.Ready {
             "status",
             \.status,
             .count(200...599),
-            "The status of its answer.",
+            "The required status of the response.",
             fallback: "any below 400"
         )
     }.oneOf(methods.map { $0.lowercased() }, example: "get: /healthz")
@@ -156,7 +159,7 @@ extension Profile.Stop {
     static let grammar = Construct<Profile.Stop>(
         "stop",
         "'stop'",
-        "How a backend is asked to end.",
+        "The signal that stops a backend, and the time that it has to exit.",
         blank: { _ in Profile.Stop() }
     ) {
         Field.value(
@@ -164,14 +167,14 @@ extension Profile.Stop {
             \.signal,
             .choice("signal"),
             default: .terminate,
-            "What its process group is sent."
+            "The signal that is sent to the backend's process group."
         )
         Field.value(
             "within",
             \.within,
             .span,
             default: Profile.Stop.usualWithin,
-            "How long it may take until it is killed."
+            "The time that the backend has to exit, after which it is killed."
         )
     }
 }

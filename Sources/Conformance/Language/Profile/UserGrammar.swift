@@ -1,5 +1,5 @@
 extension Profile {
-    /// `users`, while it is read.
+    /// The values of the profile's key `users`, collected while the file is parsed.
     struct Users: Sendable {
         var ids = IDForm.string
         var creation: UserCreation?
@@ -7,16 +7,16 @@ extension Profile {
         static let grammar = Construct<Users>(
             "users",
             "'users'",
-            "Which ids users have, and how one comes to exist before a case.",
+            "The form of user IDs, and the way to create a user before a case.",
             blank: { _ in Users() }
         ) {
             Field.value(
                 "ids",
                 \.ids,
-                .choice("form of ids"),
+                .choice("form of user IDs"),
                 default: .string,
-                "The form of user ids that the backend accepts; an `integer` that stands alone in a "
-                    + "request's body is sent as a number, and events name it as text."
+                "The form of user IDs that the backend accepts. An `integer` that is a whole "
+                    + "value of a request body is sent as a number; events contain it as a string."
             )
             Field.optional(
                 "create",
@@ -32,34 +32,35 @@ extension Profile {
                     ),
                     takesMapping: { $0 != .register }
                 ),
-                "How a user comes to exist: `register`, a request, or a command.",
+                "The way to create a user: `register`, a request, or a command.",
                 fallback: "register"
             )
         }
     }
 
-    /// `accounts`, while it is read.
+    /// The values of the profile's key `accounts`, collected while the file is parsed.
     struct Accounts: Sendable {
         var creation = UserCreation.register
 
         static let grammar = Construct<Accounts>(
             "accounts",
             "'accounts'",
-            "How an account comes to exist that a login can use.",
+            "The way to create an account for logins.",
             blank: { _ in Accounts() }
         ) {
             Field.required(
                 "create",
                 \.creation,
                 UserCreation.syntax("account", .account),
-                "A request, or a command."
+                "The way to create an account: a request, or a command."
             )
         }
     }
 }
 
 extension Profile.UserCreation {
-    /// A request, or `command: [...]`.
+    /// Returns the syntax of an action in a profile, such as creating a user: a request, or
+    /// `command: [...]`.
     static func syntax(
         _ name: String,
         _ place: TemplateScope.ProfilePlace
@@ -69,16 +70,16 @@ extension Profile.UserCreation {
         var keys = [KeyShape("command", words.shape, "The program and its arguments.")]
         if place == .creation {
             let doc =
-                "Where the JSON that it prints names the user's id; `\"\"` is all that it prints."
+                "The location of the user's ID in the JSON output. `\"\"` is the complete output."
             var id = KeyShape("id", .pointer, doc)
-            id.fallback = "the id is the one that it was given"
+            id.fallback = "the given ID is used"
             keys.append(id)
         }
         let names = keys.map(\.key)
         let command = ConstructShape(
             name: "\(name)-command",
             owner: "a command",
-            doc: "A program of your own.",
+            doc: "A program that Assay runs.",
             keys: keys
         ).requiring("command")
         return Syntax(
@@ -109,7 +110,8 @@ extension Profile.UserCreation {
 }
 
 extension Profile {
-    /// The words of a command, with those templates.
+    /// Returns the syntax of a command as a list of words, which may contain the templates of the
+    /// given place.
     static func words(_ place: TemplateScope.ProfilePlace) -> Syntax<[String]> {
         .list(.text("a word").templated(place), countMin: 1)
     }

@@ -1,9 +1,10 @@
-/// Somebody makes an account by which people sign in; Firebase revokes or disables a user.
+/// The YAML forms of the steps that create an account, or that revoke or disable a user in
+/// Firebase.
 extension StepForm {
     static let createAccount = StepForm(
         "account",
         .name(.account, .introduces),
-        "Somebody made this account, by which people sign in.",
+        "Creates an account with this name, with which users can sign in.",
         embed: { .createAccount($0) },
         extract: { if case .createAccount(let account) = $0 { account } else { nil } }
     )
@@ -13,7 +14,8 @@ extension StepForm {
             change.rawValue,
             .name(.user, .mentions),
             change == .revoke
-                ? "Firebase revokes the user's sessions." : "Firebase disables the user.",
+                ? "The fake Firebase revokes the user's sessions."
+                : "The fake Firebase disables the user.",
             embed: { .account(user: $0, change) },
             extract: { step in
                 guard case .account(let user, change) = step else { return nil }

@@ -1,80 +1,82 @@
-/// What a person does with the app, in the words of the flows A1 to A9.
+/// A user action in the app under test, as in the flows A1 to A9 of the identity rules.
 package struct AppAction: Hashable, Codable, Sendable {
     package enum Name: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Opens the app; a page that is open is closed first.
+        /// Opens the app; an open page is closed first.
         case launch
-        /// Opens it in two pages of the same phone at once.
+        /// Opens the app in two pages of the same phone at once.
         case launchTwice = "launch-twice"
-        /// Loads the page anew, at once.
+        /// Reloads the page immediately.
         case reload
-        /// The system ends the app.
+        /// The phone's operating system kills the app.
         case kill
         case upgrade
-        /// Taps twice within a tenth of a second.
+        /// Taps the upgrade button twice within 0.1 s.
         case upgradeTwice = "upgrade-twice"
-        /// Taps and completes the sheet that opens.
+        /// Taps the upgrade button and completes the purchase sheet that opens.
         case purchase
         case restore
         case login
         case logout
-        /// Asks the app to show what it knows of the subscription.
+        /// Asks the app to show the subscription status.
         case status
-        /// The runtime calls the purchase callback, whatever the store did.
+        /// The native runtime calls the page's purchase callback, regardless of what happened in
+        /// the store.
         case callback
-        /// Nothing is done; the app goes on by itself.
+        /// The user does nothing for some time, while the app continues to run.
         case wait
-        /// The acts of an app with accounts (clause catalogue, section A).
+        /// Signs up with email and password. This action and the next four exist only in an app
+        /// with accounts (section A of the clause catalogue).
         case signUp = "sign-up-with-email"
         case signIn = "sign-in-with-email"
         case google = "sign-in-with-google"
         case forgotPassword = "forgot-password"
         case deleteAccount = "delete-account"
-        /// The app asks for a new token, and its backend for what it knows.
+        /// The app requests a new Firebase ID token, and the user's current state from its backend.
         case refresh
 
-        /// Whether only an app with accounts knows it.
+        /// Whether only an app with user accounts supports the action.
         package var needsAccounts: Bool {
             [.signUp, .signIn, .google, .forgotPassword, .deleteAccount].contains(self)
         }
     }
 
-    /// Which app a phone runs when it stands before a backend.
+    /// The kind of app that a simulated phone runs against a backend.
     package enum App: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Firebase signs people in, and RevenueCat's own SDK sells.
+        /// An app with Firebase sign-in and purchases through RevenueCat's SDK.
         case accounts
-        /// A web app on the Despia runtime.
+        /// A web app in Despia's native runtime.
         case despia
     }
 
     package var name: Name
     package var phone = "phone"
-    /// Who signs in.
+    /// The name of the account with which the user signs up or signs in; nil: none.
     package var account: String?
-    /// What the contract calls the anonymous customer that a launch or a logout makes.
+    /// The contract's name for the anonymous customer that a launch or a logout creates.
     package var anonymous: String?
-    /// Which app a launch starts.
+    /// The kind of app that the action `launch` starts.
     package var app = App.accounts
-    /// Another password than the account's.
+    /// Whether the user enters a wrong password.
     package var hasWrongPassword = false
     package var product: String?
-    /// The person agrees when the app asks whether to go on.
+    /// Whether the user confirms when the app asks whether to continue.
     package var agrees = false
-    /// The next step does not wait until this one is over.
+    /// Whether the next step starts without waiting for this action to finish.
     package var isAtOnce = false
-    /// What the callback carries; nil: no argument.
+    /// The argument that the runtime passes to the purchase callback; nil: none.
     package var argument: JSONValue?
-    /// How long, for `wait`.
+    /// The duration of the action `wait`; nil for all other actions.
     package var time: Duration?
-    /// The page dies as soon as this has happened.
+    /// The event at which the page is killed during the action; nil: the page is not killed.
     package var killedAt: KillPoint?
 
     package enum KillPoint: String, Hashable, Codable, Sendable, CaseIterable {
-        /// A registration reached the backend.
+        /// The page is killed when a registration request has reached the backend.
         case registered
-        /// The login was answered and the app does the first thing that follows from it, which is
-        /// lost.
+        /// The page is killed when the login response has arrived; the app's first action after the
+        /// response is lost.
         case loggedIn = "logged-in"
-        /// The first command that writes the app user id was dispatched.
+        /// The page is killed when it has sent the first command that writes the app user ID.
         case idWritten = "id-written"
     }
 

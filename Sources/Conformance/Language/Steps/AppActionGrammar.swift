@@ -1,34 +1,34 @@
 extension AppAction {
     package static let grammar = Construct<AppAction>(
         "app",
-        "an act of the app",
-        "What a person does with the app, or what happens to it.",
+        "an app action",
+        "A user action in the app, or something that happens to the app.",
         blank: { _ in AppAction(.wait) }
     ) {
-        Field.required("app", \.name, .choice("act"), "What is done.")
+        Field.required("app", \.name, .choice("app action"), "The action.")
         Field<AppAction>.phone
         Field<AppAction>.account
         whoFields
-        Field.flag("agrees", \.agrees, "The person agrees when the app asks whether to go on.")
+        Field.flag("agrees", \.agrees, "The user confirms when the app asks whether to continue.")
         Field.flag(
             "at-once",
             \.isAtOnce,
-            "The next step does not wait until this one is over."
+            "The next step starts without waiting for this action to finish."
         )
         Field.optional(
             "with",
             \.argument,
             .json,
-            "What the callback carries.",
+            "The argument of the purchase callback.",
             fallback: "no argument"
         )
-        Field.optional("for", \.time, .moment, "How long, for `wait`.")
+        Field.optional("for", \.time, .moment, "The duration of the action `wait`.")
         Field.optional(
             "killed-at",
             \.killedAt,
-            .choice("moment"),
-            "The page dies as soon as this has happened.",
-            fallback: "it lives on"
+            .choice("value of 'killed-at'"),
+            "Kills the page as soon as this event has happened.",
+            fallback: "not killed"
         )
     }.checking { action, keys, reader in
         let name = action.name
@@ -45,38 +45,40 @@ extension AppAction {
             "as",
             \.anonymous,
             .name(.user, .introduces),
-            "What the contract calls the anonymous customer that a launch or a logout makes.",
-            fallback: "it has no name"
+            "A name for the anonymous customer that a launch or a logout creates.",
+            fallback: "no name"
         )
         Field.value(
             "runs",
             \.app,
             .choice("app"),
             default: .accounts,
-            "Which app a launch starts, before a backend."
+            "The app that a launch starts, when the case runs against a backend."
         )
         Field.optional(
             "product",
             \.product,
-            .text("a product, by the name that the profile maps to the store's id"),
-            "What is bought.",
-            fallback: "what the app offers first"
+            .text("a product name, which the profile maps to the store's ID"),
+            "The product to buy.",
+            fallback: "the first product that the app offers"
         )
         Field.value(
             "password",
             \.hasWrongPassword,
             .wish("wrong", "password"),
             default: false,
-            "Another password than the account's.",
-            fallback: "the right one"
+            "Enters a wrong password for the account.",
+            fallback: "the correct password"
         )
     }
 }
 
 extension Field where Owner == AppAction {
-    /// A launch may open the app on a phone that is new; everything else needs one that is open.
+    /// The field for the key `on`, the phone of the action.
+    ///
+    /// A launch may name a new phone. Every other action needs a phone on which the app is open.
     fileprivate static var phone: Field {
-        var shape = KeyShape("on", .name(.phone, .refers), "The phone.")
+        var shape = KeyShape("on", .name(.phone, .refers), "The phone on which the action happens.")
         shape.fallback = Names.usualPhone
         return Field(
             shape,
@@ -90,13 +92,20 @@ extension Field where Owner == AppAction {
         )
     }
 
-    /// Who signs up is a user from then on; who signs in has to have signed up, or is a stranger.
+    /// The field for the key `account`, which names the account that signs up or signs in.
+    ///
+    /// A sign-up introduces the account's user. A sign-in requires an account that signed up before
+    /// or is listed under `unknown-users`.
     fileprivate static var account: Field {
         Field(
-            KeyShape("account", .name(.holder, .mentions), "Who signs up or in."),
+            KeyShape(
+                "account",
+                .name(.holder, .mentions),
+                "The account that signs up or signs in."
+            ),
             read: { node, action, reader in
                 let isNew = action.name == .signUp || action.name == .google
-                // The model of a backend that a device scenario has knows every account.
+                // In a device scenario, Assay's model of a backend accepts every account.
                 let role: Names.Role =
                     isNew ? .introduces : action.name.needsAccounts ? .refers : .mentions
                 let name = reader.name(node, .account, role)
@@ -128,12 +137,13 @@ extension AppAction {
         return [.gesture(name)] + manners.filter(\.1).map { .manner($0.0, name) }
     }
 
-    /// The users whose ids it names.
+    /// The names of the users whose IDs the action involves.
     var users: [String] {
         [anonymous, name.needsAccounts ? account : nil].compactMap { $0 }
     }
 
-    /// What a backend must have for it, beside its users.
+    /// The features that a backend needs for the action, in addition to those that every phone step
+    /// needs.
     var needs: [Feature] {
         switch name {
         case .deleteAccount: [.deletion]

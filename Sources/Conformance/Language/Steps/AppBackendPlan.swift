@@ -1,43 +1,50 @@
-/// How the app's backend answers its next calls; afterwards as a correct one does.
+/// The planned responses of the app's own backend to the app's next calls.
+///
+/// After the planned responses, the backend responds correctly.
 package struct AppBackendPlan: Hashable, Codable, Sendable {
     package enum Answer: Hashable, Codable, Sendable {
         case ok
         case status(Int)
-        /// The connection breaks.
+        /// The connection is reset.
         case reset
-        /// It is read and never answered.
+        /// The backend reads the request and never responds.
         case never
-        /// It is answered after this long.
+        /// The backend responds correctly, but only after this time.
         case slow(Duration)
-        /// 200, and the body names another id.
+        /// Status 200, with a different user ID in the body than the request contains.
         case otherID
-        /// 200, and the body names no id, null, or the text that a missing value becomes.
+        /// Status 200 without a user ID in the body, with null as the ID, or with the string
+        /// `undefined` as the ID.
         case noID, nullID, undefinedID
-        /// A login that ends in `claimed`: the account takes the id that the phone has.
+        /// A login response with the result `claimed`: the account takes the user ID of the phone.
         case claimed
-        /// A login that ends in `recovered`: the account has this user's id already.
+        /// A login response with the result `recovered`: the account already has the ID of this
+        /// user.
         case recovered(user: String)
     }
 
-    /// The app's routes, by the name that the profile gives its endpoints.
+    /// The routes that the app calls, by their endpoint names in the profile.
     package static let routes = ["register", "login", "access"]
 
     package var answers: [String: [Answer]] = [:]
-    /// The last answer of a list stays in force.
+    /// Whether the last planned response of a route is repeated for all later calls of the route.
     package var isPermanent = false
-    /// Whether the store's purchases reach the backend at all.
+    /// Whether the app's backend is notified of purchases in the store.
     package var learnsPurchases = true
 
     package init() {}
 
-    /// Plans add up: a route that a later one does not name stays as planned.
+    /// Adds the planned responses of a later step to this plan.
+    ///
+    /// A route that the later plan does not contain keeps its planned responses.
     package mutating func add(_ later: AppBackendPlan) {
         answers.merge(later.answers) { $1 }
         isPermanent = later.isPermanent
         learnsPurchases = later.learnsPurchases
     }
 
-    /// What is planned for the next call of a route; nil: nothing.
+    /// Removes and returns the planned response to the next call of a route; nil when no response
+    /// is planned.
     package mutating func takeNext(_ route: String) -> Answer? {
         guard var answers = answers[route], let first = answers.first else { return nil }
         if answers.count > 1 || !isPermanent { answers.removeFirst() }
@@ -50,17 +57,22 @@ extension AppBackendPlan {
     package static let grammar = Construct<AppBackendPlan>(
         "backend",
         "a plan of the app's backend",
-        "How the app's own backend answers its next calls; afterwards as a correct one does.",
+        "Planned responses of the app's own backend to the app's next calls. After these "
+            + "responses, the backend responds correctly.",
         blank: { _ in AppBackendPlan() }
     ) {
         routeFields
-        Field.flag("forever", \.isPermanent, "The last answer of each list stays in force.")
+        Field.flag(
+            "forever",
+            \.isPermanent,
+            "Repeats the last response of each list for all later calls."
+        )
         Field.value(
             "learns-purchases",
             \.learnsPurchases,
             .flag,
             default: true,
-            "The store's purchases reach the backend."
+            "Whether the app's backend is notified of purchases in the store."
         )
     }
 
@@ -70,9 +82,9 @@ extension AppBackendPlan {
             var shape = KeyShape(
                 route,
                 answers.shape,
-                "The answers to its next calls of '\(route)', one a call."
+                "The responses to the next calls of '\(route)', one per call."
             )
-            shape.fallback = "as a correct one"
+            shape.fallback = "correct responses"
             return Field(
                 shape,
                 read: { node, plan, reader in
@@ -86,28 +98,29 @@ extension AppBackendPlan {
 
 extension AppBackendPlan.Answer {
     private static let words: [(word: String, answer: AppBackendPlan.Answer)] = [
-        ("claimed", .claimed), ("never", .never), ("no-id", .noID), ("null-id", .nullID),
+        ("claimed", .claimed), ("no-response", .never), ("no-id", .noID), ("null-id", .nullID),
         ("ok", .ok), ("other-id", .otherID), ("reset", .reset), ("undefined-id", .undefinedID),
     ]
 
-    /// An answer of several words, while it is read.
+    /// The values of a response that is written as a mapping, such as `slow: 2s`, collected while
+    /// the file is parsed.
     private struct Draft: Sendable {
         var slow: Duration?
         var recovered: String?
     }
 
     private static let drafts = Construct<Draft>(
-        "backend-answer",
-        "an answer",
-        "An answer of the app's own backend that needs more than a word.",
+        "backend-response",
+        "a response",
+        "A response of the app's own backend with a parameter.",
         blank: { _ in Draft() }
     ) {
-        Field.optional("slow", \.slow, .span, "It is answered after this long.")
+        Field.optional("slow", \.slow, .span, "Responds correctly after this time.")
         Field.optional(
             "recovered",
             \.recovered,
             .name(.user, .mentions),
-            "A login that ends in `recovered`: the account has this user's id already."
+            "A login with the result `recovered`: the account already has this user's ID."
         )
     }.oneOf(["slow", "recovered"], example: "slow: 2s")
 
@@ -121,7 +134,7 @@ extension AppBackendPlan.Answer {
                 let draft = drafts.read(node, &reader)
                 return draft?.slow.map(Self.slow) ?? draft?.recovered.map { .recovered(user: $0) }
             }
-            let word = reader.word(node, "answer (or a status)", among: words.map(\.word))
+            let word = reader.word(node, "response (or a status)", among: words.map(\.word))
             return words.first { $0.word == word }?.answer
         },
         write: { answer in
@@ -140,7 +153,7 @@ extension StepForm {
     static let backend = StepForm(
         "backend",
         AppBackendPlan.grammar.flow,
-        "How the app's own backend answers its next calls.",
+        "Planned responses of the app's own backend to the app's next calls.",
         embed: { .phone(.backend($0)) },
         extract: { if case .phone(.backend(let plan)) = $0 { plan } else { nil } }
     )
@@ -153,7 +166,7 @@ extension AppBackendPlan {
             + (learnsPurchases ? [] : [.untoldPurchases])
     }
 
-    /// The users whose ids it names.
+    /// The names of the users whose IDs the planned responses contain.
     var users: [String] {
         answers.values.flatMap { $0 }.compactMap {
             if case .recovered(let user) = $0 { user } else { nil }

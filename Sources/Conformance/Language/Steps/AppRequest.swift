@@ -1,7 +1,10 @@
-/// A request of the app, written out, and the answer that must come: what a session becomes when it
-/// is distilled into a golden contract.
+/// A literal HTTP request of the app, with the expected response.
 ///
-/// Text in it may hold the templates of `TemplateValues`.
+/// Golden contracts, which are generated (distilled) from a recorded session, consist of such
+/// requests.
+///
+/// The strings of the request may contain the templates of `TemplateValues`, such as
+/// `{{user.ada}}`.
 package struct AppRequest: Hashable, Codable, Sendable {
     package enum Body: Hashable, Codable, Sendable {
         case json(JSONValue)
@@ -10,7 +13,7 @@ package struct AppRequest: Hashable, Codable, Sendable {
 
     package var name: String
     package var method: String
-    /// Path and query.
+    /// The path and query of the request.
     package var target: String
     package var fields: [HTTPMessage.Field] = []
     package var body: Body?
@@ -22,7 +25,7 @@ package struct AppRequest: Hashable, Codable, Sendable {
         self.target = target
     }
 
-    /// The users whose ids stand in the request, in order of appearance.
+    /// The names of the users whose IDs the request contains, in order of appearance.
     package var users: [String] {
         let texts: [String] =
             switch body {
@@ -38,14 +41,14 @@ extension AppRequest {
     package static let grammar = Construct<AppRequest>(
         "request",
         "a request",
-        "A request of the app, written out, and the answer that must come.",
+        "A literal request of the app, with its expected response.",
         blank: { _ in AppRequest(name: "", method: "", target: "") }
     ) {
         Field.required(
             "request",
             \.name,
             Call.newName,
-            "What the contract calls this request."
+            "A name for this request."
         )
         Field<AppRequest>.send
         Field.value(
@@ -53,23 +56,23 @@ extension AppRequest {
             \.fields,
             HTTPMessage.Field.list(.header),
             default: [],
-            "Its header fields, with templates.",
+            "Header fields, with templates.",
             fallback: "none"
         )
         Field<AppRequest>.body(\.body, .request)
         Field<AppRequest>.text(\.body, .request)
         Field.optional(
-            "answer",
+            "response",
             \.answer,
             AnswerPattern.syntax,
-            "What must come back: a status, or a mapping that says more.",
+            "The expected response: a status, or a mapping with more details.",
             fallback: "any status from 200 to 299"
         )
     }.exclusive(["body", "text"])
 }
 
 extension Field {
-    /// JSON that is sent, or that must come.
+    /// Creates the field for the key `body`: the JSON body of a request or of an expected response.
     static func body(_ path: any Path<AppRequest.Body?>, _ place: TemplateScope.ContractPlace)
         -> Field
     {
@@ -79,27 +82,32 @@ extension Field {
             .json.templated(place),
             embed: { AppRequest.Body.json($0) },
             extract: { if case .json(let value) = $0 { value } else { nil } },
-            place == .request ? "The body, as JSON." : "What the body must hold; more may be in it."
+            place == .request
+                ? "The body, as JSON."
+                : "The expected JSON body. The response may contain additional members."
         )
     }
 
-    /// A text that is sent, or that must come.
+    /// Creates the field for the key `text`: the body of a request or of an expected response, as a
+    /// string.
     static func text(_ path: any Path<AppRequest.Body?>, _ place: TemplateScope.ContractPlace)
         -> Field
     {
         Field.choice(
             "text",
             path,
-            .verbatim("a text").templated(place),
+            .verbatim("a string").templated(place),
             embed: { AppRequest.Body.text($0) },
             extract: { if case .text(let text) = $0 { text } else { nil } },
-            place == .request ? "The body, as a text." : "What the body must be."
+            place == .request
+                ? "The body, as a string."
+                : "The exact body of the response, as a string."
         )
     }
 }
 
 extension Field where Owner == AppRequest {
-    /// Method and target on one line.
+    /// The field for the key `send`: the method, path and query of a request on one line.
     fileprivate static var send: Field {
         var shape = KeyShape(
             "send",
@@ -110,7 +118,7 @@ extension Field where Owner == AppRequest {
                 ),
                 .contract(.request)
             ),
-            "Method, path and query, with templates."
+            "The method, path and query of the request, with templates."
         )
         shape.isRequired = true
         return Field(
@@ -138,9 +146,10 @@ extension Field where Owner == AppRequest {
 }
 
 extension HTTPMessage.Field {
-    /// By name; as a list where a name comes twice.
+    /// Returns the syntax of header fields: a mapping from names to values, or a list of such
+    /// mappings when a name occurs twice.
     static func list(_ place: TemplateScope.ContractPlace) -> Syntax<[HTTPMessage.Field]> {
-        let (name, value) = (Shape.text("a name"), Shape.verbatim("a text"))
+        let (name, value) = (Shape.text("a name"), Shape.verbatim("a string"))
         return Syntax(
             .templated(
                 .either([

@@ -1,11 +1,15 @@
-/// The switches and faults of the native side (Despia fact sheet, sections 4, 5 and 7.2).
+/// The settings and faults of the native side of the bridge, which replies to the web app's
+/// commands.
+///
+/// Source: sections 4, 5 and 7.2 of the Despia fact sheet.
 package struct BridgePlan: Hashable, Codable, Sendable {
-    /// Faults that hit commands by what they are, not by where they stand in the order.
+    /// A fault that affects bridge commands with a given scheme and vault key, regardless of their
+    /// position in the sequence of commands.
     package struct Fault: Hashable, Codable, Sendable {
         package enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
             case drop
-            /// The reply comes after the page's 30 s.
-            case late
+            /// The reply to the command arrives after the page's timeout of 30 s.
+            case late = "delayed"
             case duplicate
             case wrongType = "wrong-type"
             case wrongKey = "wrong-key"
@@ -13,9 +17,9 @@ package struct BridgePlan: Hashable, Codable, Sendable {
 
         package var kind: Kind
         package var scheme: String
-        /// Only commands that name this key of the vault.
+        /// The vault key that the affected commands name, by its role; nil: any key.
         package var role: PhoneChange.VaultRole?
-        /// How many such commands it hits.
+        /// The number of commands that the fault affects.
         package var times: Int
 
         package init(kind: Kind, scheme: String, role: PhoneChange.VaultRole?, times: Int) {
@@ -26,7 +30,7 @@ package struct BridgePlan: Hashable, Codable, Sendable {
         }
     }
 
-    /// Switches by the name that the fake gives them, for example `vaultMissing`.
+    /// The changed settings of the bridge, by their names in the fake, for example `vaultMissing`.
     package var switches: [String: JSONValue] = [:]
     package var faults: [Fault] = []
 
@@ -36,8 +40,8 @@ package struct BridgePlan: Hashable, Codable, Sendable {
 extension BridgePlan {
     package static let grammar = Construct<BridgePlan>(
         "bridge",
-        "a plan of the bridge",
-        "How the native side of the bridge behaves from now on.",
+        "a bridge plan",
+        "The behavior of the native side of the bridge from now on.",
         blank: { _ in BridgePlan() }
     ) {
         switchFields
@@ -50,38 +54,38 @@ extension BridgePlan {
                 "vault-missing",
                 "vaultMissing",
                 ["null", "silent", "empty", "na"],
-                "What the page gets for a key that the vault has not."
+                "The reply for a key that is not in the vault."
             ),
             .setting(
                 "vault-decode",
                 "vaultDecode",
                 ["once", "raw", "plusAsSpace"],
-                "How the native side decodes what is written to the vault."
+                "The way in which the native side decodes values for the vault."
             ),
             .setting(
                 "history",
                 "history",
                 ["array", "null", "silent", "string"],
-                "In which form the purchases of the store account come."
+                "The form of the store account's purchase history."
             ),
             .setting(
                 "product-field",
                 "historyProductField",
                 ["productId", "productIdentifier", "both"],
-                "Under which name a purchase says its product."
+                "The field of a purchase that contains its product."
             ),
             .setting(
                 "result-channel",
                 "hasResultChannel",
                 nil,
-                "Whether the runtime tells the page how a purchase ended."
+                "Whether the runtime notifies the page of the result of a purchase."
             ),
             .latency,
             .setting(
                 "runtime-flags",
                 "hasRuntimeFlags",
                 nil,
-                "Whether the page can see that it runs in the runtime."
+                "Whether the page can detect that it runs in the runtime."
             ),
         ]
     }
@@ -91,10 +95,10 @@ extension BridgePlan {
             let doc =
                 switch kind {
                 case .drop: "Commands that are lost."
-                case .late: "Commands whose reply comes after the page's 30 s."
-                case .duplicate: "Commands that are answered twice."
-                case .wrongType: "Commands whose reply is of another type."
-                case .wrongKey: "Commands whose reply stands under another name."
+                case .late: "Commands whose reply arrives after the page's timeout of 30 s."
+                case .duplicate: "Commands that get two replies."
+                case .wrongType: "Commands whose reply has another type than expected."
+                case .wrongKey: "Commands whose reply has another key than expected."
                 }
             let faults = Syntax.oneOrMore(Fault.grammar(kind).flow)
             return Field(
@@ -112,11 +116,11 @@ extension BridgePlan {
 }
 
 extension Field where Owner == BridgePlan {
-    /// How slow the native side is; every page reads what it asked for by then.
+    /// The field for the key `replies-after`: the delay of every reply of the bridge's native side.
     fileprivate static var latency: Field {
         let name = "latencyMilliseconds"
         let span = Syntax<Duration>.span
-        var shape = KeyShape("replies-after", span.shape, "How long a reply takes.")
+        var shape = KeyShape("replies-after", span.shape, "The time until a reply arrives.")
         shape.fallback = "20ms"
         return Field(
             shape,
@@ -130,7 +134,9 @@ extension Field where Owner == BridgePlan {
         )
     }
 
-    /// A switch of the fake's, by its name there; without words, it is on or off.
+    /// Creates the field for one setting of the bridge; `name` is the setting's name in the fake.
+    ///
+    /// The value is one of the given words, or a Boolean when no words are given.
     fileprivate static func setting(
         _ key: String,
         _ name: String,
@@ -138,7 +144,7 @@ extension Field where Owner == BridgePlan {
         _ doc: String
     ) -> Field {
         var shape = KeyShape(key, words.map(Shape.words) ?? .flag, doc)
-        shape.fallback = "as it is"
+        shape.fallback = "unchanged"
         return Field(
             shape,
             read: { node, plan, reader in
@@ -166,28 +172,28 @@ extension BridgePlan.Fault {
         Construct(
             "fault",
             "'\(kind.rawValue)'",
-            "Which commands a fault hits.",
+            "The commands that a fault affects.",
             blank: { _ in BridgePlan.Fault(kind: kind, scheme: "", role: nil, times: 1) }
         ) {
             Field.required(
                 "command",
                 \.scheme,
                 .text("a scheme such as setvault"),
-                "The command."
+                "The scheme of the commands."
             )
             Field.optional(
                 "key",
                 \.role,
-                .choice("key of the vault"),
-                "Only commands that name this key of the vault.",
-                fallback: "all"
+                .choice("vault key"),
+                "The vault key of the commands.",
+                fallback: "any"
             )
             Field.value(
                 "times",
                 \.times,
                 .count(1...1000),
                 default: 1,
-                "How many such commands it hits."
+                "The number of affected commands."
             )
         }
     }
@@ -197,7 +203,7 @@ extension StepForm {
     static let bridge = StepForm(
         "bridge",
         BridgePlan.grammar.flow,
-        "How the native side behaves from now on.",
+        "The behavior of the native side of the bridge from now on.",
         embed: { .phone(.bridge($0)) },
         extract: { if case .phone(.bridge(let plan)) = $0 { plan } else { nil } }
     )

@@ -1,15 +1,15 @@
-/// A request that the app, or an operator, makes of the backend: one of its own routes, described
-/// by the profile.
+/// A request of the app or an operator to one of the backend's own routes, which the profile
+/// defines.
 package struct Call: Hashable, Codable, Sendable {
-    /// The routes that contracts speak of; a profile says where each one is.
+    /// The routes that contracts can call; a profile defines their paths.
     package enum Route: String, Hashable, Codable, Sendable, CaseIterable {
-        /// The app announces its user (identity rules, S-22 to S-24).
+        /// The app registers its user (clauses S-22 to S-24 of the identity rules).
         case register
-        /// An account signs in and claims or recovers an id (S-25 to S-29).
+        /// An account signs in, and claims or recovers a user ID (clauses S-25 to S-29).
         case login
-        /// Any route that demands a Firebase ID token (F-01 to F-10).
+        /// Any route that requires a Firebase ID token (clauses F-01 to F-10).
         case protected
-        /// The backend compares its state with RevenueCat's (S-34).
+        /// The backend compares its state with RevenueCat's state (clause S-34).
         case reconcile
     }
 
@@ -17,11 +17,14 @@ package struct Call: Hashable, Codable, Sendable {
     package var route: Route
     package var user: String?
     package var account: String?
-    /// Values of the route's templates that differ from the usual ones; nil leaves the field out.
+    /// Values for the templates in the route's request, which replace the default values, by
+    /// template name.
+    ///
+    /// A nil value omits the field that contains the template.
     package var values: [String: String?] = [:]
     package var token: TokenSpec?
     package var answers: AnswerExpectation?
-    /// The backend's store fails while the call is made; nil: it does not.
+    /// Whether the backend's database fails during the call; nil means false.
     package var storeFails: Bool?
 
     package init(name: String, route: Route) {
@@ -29,7 +32,7 @@ package struct Call: Hashable, Codable, Sendable {
         self.route = route
     }
 
-    /// The names that a contract may give a value to.
+    /// The names of the templates in a route's request whose values a contract may set.
     package static let valueNames = [
         "id", "device", "platform", "source", "timestamp", "password", "proof",
     ]

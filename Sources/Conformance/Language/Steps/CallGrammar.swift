@@ -2,65 +2,65 @@ extension Call {
     package static let grammar = Construct<Call>(
         "call",
         "a call",
-        "A request that the app, or an operator, makes of one of the backend's own routes.",
+        "A request of the app or an operator to one of the backend's own routes.",
         blank: { _ in Call(name: "", route: .register) }
     ) {
         Field.required(
             "call",
             \.name,
             newName,
-            "What the contract calls this call."
+            "A name for this call."
         )
         Field.required(
             "route",
             \.route,
             .choice("route"),
-            "Which of the backend's routes; the profile says where each is."
+            "The route. The profile defines its path."
         )
         Field<Call>.user
         Field.optional(
             "account",
             \.account,
             .name(.account, .refers),
-            "Who signs in.",
-            fallback: "nobody"
+            "The account that signs in.",
+            fallback: "none"
         )
         Field.value(
             "with",
             \.values,
             .map(.key(among: valueNames), given),
             default: [:],
-            "Values of the route's templates that differ from the usual ones; `null` leaves one "
-                + "out.",
-            fallback: "the usual ones"
+            "Values for the templates in the route's request, which replace the default values. "
+                + "`null` omits a field.",
+            fallback: "the default values"
         )
         Field<Call>.token
         Field.optional(
-            "answers",
+            "status",
             \.answers,
             AnswerExpectation.syntax,
-            "Which statuses satisfy this call, in place of those under `expect`."
+            "The statuses that satisfy this call, instead of `status` under `expect`."
         )
         Field.optional(
-            "store-fails",
+            "database-failure",
             \.storeFails,
             .flag,
-            "The backend's store fails while the call is made, the way the profile's `fault` says.",
-            fallback: "it does not"
+            "Makes the backend's database fail during the call, as the profile's `fault` defines.",
+            fallback: "false"
         )
     }
     .checking { call, keys, reader in
         guard call.token != nil, call.route != .protected else { return }
         reader.fail(
             .conflict(
-                "only a call of the route 'protected' carries a token",
+                "only a call of the route 'protected' can have a token",
                 remedy: "Remove 'token', or write 'route: protected'."
             ),
             at: keys.location(of: "token")
         )
     }
 
-    /// A name that no call and no request has yet.
+    /// The syntax of the name that a contract gives to a new call or request.
     package static let newName = Syntax<String>(
         .name(.call, .introduces),
         read: { node, reader in
@@ -74,7 +74,7 @@ extension Call {
         write: { .text($0) }
     )
 
-    /// The name of a call that the contract makes.
+    /// The syntax of a reference to an earlier call or request, by its name.
     package static let knownName = Syntax<String>(
         .name(.call, .refers),
         read: { node, reader in
@@ -83,9 +83,9 @@ extension Call {
         write: { .text($0) }
     )
 
-    /// A text, or nothing at all.
+    /// The syntax of a template value under `with`: a string, or null to omit the field.
     private static let given = Syntax<String?>(
-        .templated(.either([.verbatim("a text"), .null]), .contract(.call)),
+        .templated(.either([.verbatim("a string"), .null]), .contract(.call)),
         read: { node, reader in
             reader.anyText(node).map { node.json.isNull ? nil : $0 }
         },
@@ -94,10 +94,12 @@ extension Call {
 }
 
 extension Field where Owner == Call {
-    /// A route that registers, or that is called with a token of the user's, makes the user known.
+    /// The field for the key `user`.
+    ///
+    /// A call that registers the user or carries the user's token introduces the user's name.
     fileprivate static var user: Field {
         Field(
-            KeyShape("user", .name(.user, .mentions), "Whose id the call names."),
+            KeyShape("user", .name(.user, .mentions), "The user whose ID the call contains."),
             read: { node, call, reader in
                 let role: Names.Role =
                     switch call.route {
@@ -110,11 +112,13 @@ extension Field where Owner == Call {
         )
     }
 
-    /// A protected route is called with a good token unless the contract says another.
+    /// The field for the key `token`.
+    ///
+    /// A call of the protected route has a valid token unless the contract defines another token.
     fileprivate static var token: Field {
         let syntax = TokenSpec.grammar.flow
-        var shape = KeyShape("token", syntax.shape, "The ID token that the call carries.")
-        shape.fallback = "a good one for the route `protected`, else none"
+        var shape = KeyShape("token", syntax.shape, "The Firebase ID token of the call.")
+        shape.fallback = "a valid token for the route `protected`, no token for other routes"
         return Field(
             shape,
             read: { node, call, reader in call.token = TokenSpec.grammar.read(node, &reader) },
@@ -140,7 +144,7 @@ extension StepForm {
     static let together = StepForm(
         "together",
         .lines(Call.grammar.block, countMin: 1),
-        "Calls that are released at the same moment.",
+        "Calls that are sent at the same moment.",
         embed: { .call($0.map(\.complete)) },
         extract: { step in
             guard case .call(let calls) = step, calls.count != 1 else { return nil }
@@ -159,7 +163,7 @@ extension Call {
 }
 
 extension Call {
-    /// Of calls that are released at the same moment.
+    /// Returns the traits of calls that are sent at the same moment.
     static func traits(of calls: [Call]) -> StepTraits {
         var traits = StepTraits(.call)
         traits.users = calls.compactMap(\.user)
@@ -173,7 +177,7 @@ extension Call {
         }
         if calls.contains(where: { $0.storeFails == true }) {
             traits.needs.append(.fault)
-            // Every run's state is in it.
+            // The database holds the state of every run.
             traits.isShared = true
             traits.isDisturbance = true
         }

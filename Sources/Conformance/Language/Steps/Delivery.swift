@@ -1,68 +1,76 @@
-/// An event handed to the backend, once or more often, undisturbed or not.
+/// A webhook event that is sent to the backend, once or several times, with or without faults.
 package struct Delivery: Hashable, Codable, Sendable {
     package enum Subject: Hashable, Codable, Sendable {
-        /// The provider's factory fills in a realistic body.
+        /// A RevenueCat event, from which Assay generates a realistic body.
         case event(EventSpec)
         case purchasely(PurchaselySpec)
-        /// A body of the contract's own, with templates.
+        /// A literal JSON body, which may contain templates.
         case body(JSONValue)
-        /// Bytes that need not be JSON.
+        /// A literal body of bytes that need not be JSON.
         case raw(RawBody)
-        /// The same bytes as the named delivery.
+        /// The same bytes as the earlier delivery with this name.
         case repeats(String)
-        /// The next event of that type that the store told of, because of what an app did.
+        /// The next event of this type that the fake store sends because of an action in the app.
         case told(String)
     }
 
     package enum RawBody: Hashable, Codable, Sendable {
         case text(String)
-        /// The event's bytes, cut after this share of them, in percent.
+        /// The body of this event, cut off after this percentage of its bytes.
         case truncated(EventSpec, percent: Int)
     }
 
-    /// What the sender puts in `Authorization`; RevenueCat sends the configured text verbatim.
+    /// The value of the `Authorization` header that the sender of the webhook uses.
+    ///
+    /// RevenueCat sends the configured text verbatim.
     package enum Authorization: String, Hashable, Codable, Sendable, CaseIterable {
         case configured
         case missing
         case empty
-        /// Another value of the same length and form.
+        /// A different value of the same length and form as the configured value.
         case wrong
         /// The configured value with its last character changed.
         case nearMiss = "near-miss"
         /// The configured value without its last character.
         case truncated
-        /// The configured value and one character more.
+        /// The configured value with an additional character.
         case extended
-        /// The secret part with its letters in the other case.
+        /// The configured value, with the letter case of the secret part inverted.
         case wrongCase = "wrong-case"
-        /// The scheme without what follows it.
+        /// The authentication scheme, such as `Bearer`, without the secret.
         case schemeOnly = "scheme-only"
     }
 
-    /// What the sender puts in `X-RevenueCat-Webhook-Signature`.
+    /// The signature header that the sender of the webhook uses, for example
+    /// `X-RevenueCat-Webhook-Signature`.
     package enum Signature: String, Hashable, Codable, Sendable, CaseIterable {
         case configured
         case missing
-        /// Made with another key.
+        /// The signature is made with a different key than the configured key.
         case wrongKey = "wrong-key"
-        /// Made for other bytes than those sent.
+        /// The signature is made for different bytes than the sent body.
         case otherBody = "other-body"
-        /// Right, but a day old.
+        /// The signature is valid, but a day old.
         case stale
-        /// Right, but of a day ahead.
+        /// The signature is valid, but its timestamp is a day in the future.
         case ahead
-        /// A fresh time in front of a signature made for an older one.
+        /// The timestamp is current, but the signature was made for an older timestamp.
         case refreshed
         case malformed
-        /// Purchasely's header of old alone, which does not cover the body.
+        /// The sender sends only Purchasely's deprecated signature header, which does not cover the
+        /// body.
         case deprecatedOnly = "deprecated-only"
 
-        /// How many seconds a signature of another moment is away: more than any receiver tolerates, to
-        /// whom the width is left (RevenueCat fact sheet 1.2, Purchasely fact sheet 2).
+        /// The number of seconds between the current time and the timestamp of a stale or future
+        /// signature.
+        ///
+        /// This distance exceeds any receiver's tolerance, which the providers leave to the
+        /// receiver (section 1.2 of the RevenueCat fact sheet, section 2 of the Purchasely fact
+        /// sheet).
         package static let distance: Int64 = 86_400
     }
 
-    /// An edit of the body after the factory made it; nil removes.
+    /// A change of one field in the generated body; a nil value removes the field.
     package struct Edit: Hashable, Codable, Sendable {
         package let pointer: JSONPointer
         package let value: JSONValue?
@@ -75,41 +83,50 @@ package struct Delivery: Hashable, Codable, Sendable {
 
     package var name: String
     package var subject: Subject
-    /// Whose webhook it is.
+    /// The provider that sends the event, which determines the webhook that is called.
     package var provider = Exchange.Party.revenueCat
     package var edits: [Edit] = []
-    /// A field that grows the body: this many kilobytes of text under an unknown key.
+    /// The kilobytes of padding that are added to the body under an unknown key.
     package var paddingKilobytes = 0
-    /// An unknown key whose value nests this deep.
+    /// The nesting depth of a value that is added to the body under an unknown key; 0: none is
+    /// added.
     package var nesting = 0
     package var times = 1
-    /// All copies are released at once, on connections that are already open.
+    /// Whether all copies of the event are sent at the same time, on connections that are already
+    /// open.
     package var isTogether = false
-    /// Nil in runs that were saved before it was told.
+    /// The stored value of `isWithNext`; nil means false, also in runs that were saved before this
+    /// property existed.
     private var joinsNext: Bool?
-    /// What the answer to it must look like, beyond its status.
+    /// The expected headers and body of the response, in addition to its status; nil: not checked.
     package var answerPattern: AnswerPattern?
-    /// Virtual time since the previous step.
+    /// The virtual time between the previous step and this delivery.
     package var delay: Duration = .zero
-    /// Retried by the provider's own schedule until the backend answers 200.
+    /// Whether the sender retries the delivery by the provider's schedule until the backend
+    /// responds with 200.
     package var isAlongLadder = false
-    /// How many first attempts are processed while their answer is lost.
+    /// The number of initial delivery attempts that the backend processes but whose response is
+    /// lost.
     package var answersLost = 0
-    /// How many first attempts break off inside the request body.
+    /// The number of initial delivery attempts that break off inside the request body.
     package var requestsCut = 0
-    /// How many first attempts the sender hangs up on once its request is out.
+    /// The number of initial delivery attempts on which the sender disconnects after sending the
+    /// request.
     package var hangUps = 0
-    /// During how many first attempts the backend's store fails; nil: it never does.
+    /// The number of initial delivery attempts during which the backend's database fails; nil:
+    /// none.
     package var storeFailures: Int?
     package var authorization: Authorization = .configured
     package var signature: Signature = .configured
-    /// Overrides the contract's `answers` for this delivery.
+    /// The response statuses that are accepted for this delivery; nil: those of `status` under
+    /// `expect`.
     package var answers: AnswerExpectation?
-    /// The backend is stopped and started again while the first attempt is under way.
+    /// The stop and restart of the backend during the first delivery attempt; nil: the backend
+    /// keeps running.
     package var crash: Crash?
-    /// Keys and nested keys in another order than the factory drew.
+    /// Whether the keys at all levels of the generated JSON body are reordered.
     package var shufflesKeys = false
-    /// Reported to nobody: the event took place, and its delivery never did.
+    /// Whether the event happens at the provider but is never delivered to the backend.
     package var isDropped = false
 
     package init(name: String, subject: Subject) {
@@ -117,23 +134,23 @@ package struct Delivery: Hashable, Codable, Sendable {
         self.subject = subject
     }
 
-    /// It is under way at the same moment as what the next step delivers or calls.
+    /// Whether the delivery is sent at the same time as the delivery or calls of the next step.
     package var isWithNext: Bool {
         get { joinsNext ?? false }
         set { joinsNext = newValue ? true : nil }
     }
 
-    /// How many first attempts do not reach their end by plan.
+    /// The number of initial delivery attempts that fail because of planned faults.
     package var disturbedCount: Int {
         answersLost + requestsCut + hangUps + (storeFailures ?? 0) + (crash == nil ? 0 : 1)
     }
 
-    /// Whether anything of the body is another than its writer's.
+    /// Whether the contract changes the generated body, for example by edits or padding.
     package var changesBody: Bool {
         !edits.isEmpty || paddingKilobytes > 0 || nesting > 0 || shufflesKeys
     }
 
-    /// The users that the event names.
+    /// The names of the users in the event.
     package var users: [String] {
         switch subject {
         case .event(let spec): spec.users
@@ -144,7 +161,8 @@ package struct Delivery: Hashable, Codable, Sendable {
         }
     }
 
-    /// What it tells of, in its sender's word; of bytes that tell nothing, the bytes.
+    /// A short description of the event: its type as the provider names it, or the body when it has
+    /// no type.
     package var what: String {
         switch subject {
         case .event(let spec), .raw(.truncated(let spec, _)): spec.type
@@ -152,17 +170,17 @@ package struct Delivery: Hashable, Codable, Sendable {
         case .told(let type): type
         case .body(let body): body["event"]?["type"]?.string ?? body.text
         case .raw(.text(let text)): text
-        case .repeats(let name): "again \(name)"
+        case .repeats(let name): "redelivery of \(name)"
         }
     }
 
-    /// Whether it moves what somebody has to somebody else.
+    /// Whether the event transfers purchases from one user to another.
     package var isTransfer: Bool {
         guard case .event(let spec) = subject else { return false }
         return !spec.from.isEmpty || !spec.to.isEmpty
     }
 
-    /// When the event happened, relative to the start of the run.
+    /// The time of the event, relative to the start of the run.
     package var time: Duration {
         switch subject {
         case .event(let spec), .raw(.truncated(let spec, _)): spec.time
@@ -181,7 +199,7 @@ extension Delivery {
         if crash != nil { traits.needs.append(.restart) }
         if storeFailures != nil {
             traits.needs.append(.fault)
-            // Every run's state is in it.
+            // The database holds the state of every run.
             traits.isShared = true
         }
         traits.calm = .deliver(calm)
@@ -191,14 +209,15 @@ extension Delivery {
         return traits
     }
 
-    /// What a backend has to look at, so that it refuses these credentials.
+    /// The features with which a backend can refuse the delivery's wrong credentials; empty when
+    /// the credentials are correct.
     package var credentialNeeds: [Feature] {
         let signature: Feature = provider == .purchasely ? .purchaselySignature : .signature
         return (authorization == .configured ? [] : [.authorization])
             + (self.signature == .configured ? [] : [signature])
     }
 
-    /// It arrives at the first attempt, at once.
+    /// A copy of the delivery without faults, which arrives immediately and on the first attempt.
     private var calm: Delivery {
         var delivery = self
         delivery.isAlongLadder = false
@@ -215,7 +234,7 @@ extension Delivery {
 }
 
 extension Syntax where Value == String {
-    /// The name of a delivery that stands before.
+    /// The syntax of a reference to an earlier delivery, by its name.
     static var earlierDelivery: Syntax {
         Syntax(
             .name(.delivery, .refers),
@@ -232,8 +251,9 @@ extension Syntax where Value == String {
 }
 
 extension Construct where Owner == Delivery {
-    /// What changes a body needs one: bytes that need not be JSON, and those that break off, have no
-    /// place that could be changed.
+    /// Allows these keys, which change the body, only in deliveries with a JSON body.
+    ///
+    /// Raw and truncated bodies have no fields to change.
     func changingBodies(_ keys: [String]) -> Construct {
         keys.reduce(self) { construct, key in
             construct.beside(key, ["event", "purchasely", "body", "told", "repeats"])
@@ -243,7 +263,8 @@ extension Construct where Owner == Delivery {
 }
 
 extension Step {
-    /// The step with the texts of its event redacted: a timeline prints them.
+    /// Returns the step with secrets in the strings of its event redacted, because timelines print
+    /// these strings.
     func redacted(by redaction: Redaction) -> Step {
         guard case .deliver(var delivery) = self else { return self }
         switch delivery.subject {

@@ -2,7 +2,7 @@ extension Delivery {
     package static let grammar = Construct<Delivery>(
         "delivery",
         "a delivery",
-        "Hands an event to the backend, once or more often, disturbed or not.",
+        "Sends an event to the backend, once or several times, with or without faults.",
         blank: { _ in Delivery(name: "", subject: .raw(.text(""))) }
     ) {
         Field<Delivery>.delivered
@@ -21,7 +21,7 @@ extension Delivery {
     .beside("cut-body-at", ["event"])
     .beside("to", ["event", "body", "raw", "told"])
     .changingBodies(["set", "remove", "edits", "keys", "padding", "nesting"])
-    .exclusive(["answers", "answer"])
+    .exclusive(["status", "response"])
     .exclusive(["edits", "set"])
     .exclusive(["edits", "remove"])
     .checking { delivery, keys, reader in
@@ -30,8 +30,8 @@ extension Delivery {
         if delivery.disturbedCount > 0, !delivery.isAlongLadder {
             reader.fail(
                 .conflict(
-                    "a delivery that is disturbed is never completed unless it is retried",
-                    remedy: "Add 'along: ladder' to it."
+                    "a delivery with faults never completes without retries",
+                    remedy: "Add 'retry: schedule' to the delivery."
                 ),
                 at: place
             )
@@ -39,7 +39,7 @@ extension Delivery {
         delivery.checkTogether(at: place, &reader)
     }
 
-    // MARK: What is delivered
+    // MARK: Content
 
     @FieldBuilder<Delivery> private static var subjectFields: [Field<Delivery>] {
         Field<Delivery>.event
@@ -51,7 +51,8 @@ extension Delivery {
             .word("event type", among: EventSpec.types),
             embed: { .told($0) },
             extract: { if case .told(let type) = $0 { type } else { nil } },
-            "The next event of that type that the store told of, because of what an app did."
+            "Sends the next event of this type that the fake store reports because of an action in "
+                + "the app."
         )
         Field.choice(
             "body",
@@ -59,20 +60,20 @@ extension Delivery {
             .json.templated(.request),
             embed: { .body($0) },
             extract: { if case .body(let value) = $0 { value } else { nil } },
-            "A body of the contract's own, with templates such as `{{user.ada}}`."
+            "A literal JSON body. It may contain templates such as `{{user.ada}}`."
         )
         Field.choice(
             "raw",
             \.subject,
-            .verbatim("the bytes, as a text").templated(.request),
+            .verbatim("a string").templated(.request),
             embed: { .raw(.text($0)) },
             extract: { if case .raw(.text(let text)) = $0 { text } else { nil } },
-            "Bytes that need not be JSON."
+            "A literal body that need not be JSON."
         )
         Field<Delivery>.repeated
     }
 
-    // MARK: How it is changed
+    // MARK: Changes of the body
 
     @FieldBuilder<Delivery> private static var editFields: [Field<Delivery>] {
         Field<Delivery>.set
@@ -81,17 +82,17 @@ extension Delivery {
         Field.value(
             "keys",
             \.shufflesKeys,
-            .wish("shuffled", "order of keys"),
+            .wish("reordered", "value of 'keys'"),
             default: false,
-            "Keys and nested keys come in another order than the factory drew.",
-            fallback: "as the factory drew them"
+            "Reorders the keys and nested keys of the body.",
+            fallback: "the generated order"
         )
         Field.value(
             "padding",
             \.paddingKilobytes,
             .count(1...8192),
             default: 0,
-            "So many kilobytes of text under a key that nobody knows.",
+            "Kilobytes of text to add to the body under an unknown key.",
             fallback: "none"
         )
         Field.value(
@@ -99,12 +100,12 @@ extension Delivery {
             \.nesting,
             .count(1...100_000),
             default: 0,
-            "A key that nobody knows, whose value nests so deep.",
+            "The nesting depth of a value to add to the body under an unknown key.",
             fallback: "none"
         )
     }
 
-    // MARK: How often, and when
+    // MARK: Copies and time
 
     @FieldBuilder<Delivery> private static var copyFields: [Field<Delivery>] {
         Field.value(
@@ -112,12 +113,12 @@ extension Delivery {
             \.times,
             .count(1...256),
             default: 1,
-            "How many copies are delivered."
+            "The number of copies to deliver."
         )
         Field.flag(
             "together",
             \.isTogether,
-            "All copies are released at once, on connections that are already open."
+            "Sends all copies at the same time, on connections that are already open."
         )
         Field<Delivery>.withNext
         Field.value(
@@ -125,77 +126,80 @@ extension Delivery {
             \.delay,
             .moment,
             default: .zero,
-            "Virtual time since the step before."
+            "The virtual time since the previous step."
         )
         Field.wish(
-            "along",
+            "retry",
             \.isAlongLadder,
-            "ladder",
             "schedule",
-            "It is retried by the provider's own schedule until the backend answers 200."
+            "value of 'retry'",
+            "Retries the delivery by the provider's schedule until the backend responds with 200."
         )
     }
 
-    // MARK: How it is disturbed
+    // MARK: Faults
 
     @FieldBuilder<Delivery> private static var disturbanceFields: [Field<Delivery>] {
         Field.value(
-            "lose-answers",
+            "lost-responses",
             \.answersLost,
             .count(0...5),
             default: 0,
-            "So many first attempts are processed while their answer is lost; needs `along: ladder`."
+            "The number of initial attempts that the backend processes but whose response is lost; "
+                + "needs `retry: schedule`."
         )
         Field.value(
-            "cut-requests",
+            "truncated-requests",
             \.requestsCut,
             .count(0...5),
             default: 0,
-            "So many first attempts break off inside the request's body; needs `along: ladder`."
+            "The number of initial attempts that break off inside the request body; needs `retry: "
+                + "schedule`."
         )
         Field.value(
-            "hang-ups",
+            "disconnects",
             \.hangUps,
             .count(0...5),
             default: 0,
-            "On so many first attempts the sender hangs up when its request is out; needs "
-                + "`along: ladder`."
+            "The number of initial attempts on which the sender disconnects after sending the "
+                + "request; needs `retry: schedule`."
         )
         Field.optional(
-            "store-fails",
+            "database-failures",
             \.storeFailures,
             .count(1...5),
-            "During so many first attempts the backend's store fails, the way the profile's `fault` "
-                + "says; needs `along: ladder`.",
-            fallback: "it never does"
+            "The number of initial attempts during which the backend's database fails; needs "
+                + "`retry: schedule` and the profile's `fault`.",
+            fallback: "none"
         )
     }
 
-    // MARK: What proves the sender
+    // MARK: Proof of the sender
 
     @FieldBuilder<Delivery> private static var proofFields: [Field<Delivery>] {
         Field.value(
             "authorization",
             \.authorization,
-            .choice("use of the Authorization"),
+            .choice("value of 'authorization'"),
             default: .configured,
-            "What the sender puts in `Authorization`."
+            "The sender's `Authorization` header."
         )
         Field.value(
             "signature",
             \.signature,
-            .choice("use of the signature"),
+            .choice("value of 'signature'"),
             default: .configured,
-            "What the sender puts in its signature's header."
+            "The sender's signature header."
         )
         Field.flag(
             "dropped",
             \.isDropped,
-            "The event took place and is never delivered; REST knows of it."
+            "The event happens at the provider but is never delivered. RevenueCat's REST API shows "
+                + "its result."
         )
     }
 
-    // MARK: What must come back
+    // MARK: Expected response
 
     @FieldBuilder<Delivery> private static var answerFields: [Field<Delivery>] {
         Field<Delivery>.answer
@@ -220,7 +224,7 @@ extension Field where Owner == Delivery {
                 },
                 write: { .text($0) }
             ),
-            "What the contract calls this delivery."
+            "A name for this delivery."
         )
     }
 
@@ -236,7 +240,7 @@ extension Field where Owner == Delivery {
                 case .purchasely, .body, .raw(.text), .repeats, .told: nil
                 }
             },
-            "A RevenueCat event; the factory fills in a realistic body."
+            "A RevenueCat event. Assay generates the rest of a realistic body."
         )
     }
 
@@ -245,7 +249,7 @@ extension Field where Owner == Delivery {
             KeyShape(
                 "purchasely",
                 PurchaselySpec.grammar.flow.shape,
-                "A Purchasely event; the factory fills in a realistic body."
+                "A Purchasely event. Assay generates the rest of a realistic body."
             ),
             read: { node, delivery, reader in
                 guard let spec = PurchaselySpec.grammar.read(node, &reader) else { return }
@@ -259,11 +263,16 @@ extension Field where Owner == Delivery {
         )
     }
 
-    /// A share of the event's bytes.
+    /// The field for the key `cut-body-at`: the percentage of the event's bytes after which the
+    /// body is cut off.
     fileprivate static var cutBodyAt: Field {
         let share = Syntax.count(1...99)
         return Field(
-            KeyShape("cut-body-at", share.shape, "The event's bytes end after this many percent."),
+            KeyShape(
+                "cut-body-at",
+                share.shape,
+                "Cuts off the body after this percentage of its bytes."
+            ),
             read: { node, delivery, reader in
                 guard let percent = share.read(node, &reader),
                     case .event(let spec) = delivery.subject
@@ -277,10 +286,13 @@ extension Field where Owner == Delivery {
         )
     }
 
-    /// Whose webhook it goes to, where neither its event nor what it repeats says so.
+    /// The field for the key `to`: the provider whose webhook is called.
+    ///
+    /// The key is needed only when neither the event nor the repeated delivery determines the
+    /// provider.
     fileprivate static var webhook: Field {
         let word = Syntax.word("webhook", among: ["revenuecat", "purchasely"])
-        var shape = KeyShape("to", word.shape, "Whose webhook it goes to.")
+        var shape = KeyShape("to", word.shape, "The provider whose webhook is called.")
         shape.fallback = "revenuecat"
         return Field(
             shape,
@@ -298,13 +310,14 @@ extension Field where Owner == Delivery {
         )
     }
 
-    /// The same bytes as an earlier delivery, to the same webhook.
+    /// The field for the key `repeats`: sends the same bytes as an earlier delivery, to the same
+    /// webhook.
     fileprivate static var repeated: Field {
         Field(
             KeyShape(
                 "repeats",
                 .name(.delivery, .refers),
-                "The same bytes as that earlier delivery, on a new connection."
+                "Sends the bytes of the earlier delivery with this name again, on a new connection."
             ),
             read: { node, delivery, reader in
                 guard let name = reader.text(node) else { return }
@@ -335,7 +348,7 @@ extension Field where Owner == Delivery {
                     value: .templated(.json, .contract(.request)),
                     countRange: 0...1000
                 ),
-                "Values that the body gets after the factory made it, by JSON pointer."
+                "Values to set in the generated body, by JSON pointer."
             ),
             read: { node, delivery, reader in
                 for entry in reader.entries(node) ?? [] {
@@ -365,7 +378,7 @@ extension Field where Owner == Delivery {
     fileprivate static var removed: Field {
         let pointers = Syntax.list(.pointer)
         return Field(
-            KeyShape("remove", pointers.shape, "Places of the body that are removed."),
+            KeyShape("remove", pointers.shape, "JSON pointers of fields to remove."),
             read: { node, delivery, reader in
                 for pointer in pointers.read(node, &reader) ?? [] {
                     delivery.edits.append(.init(pointer: pointer, value: nil))
@@ -379,14 +392,15 @@ extension Field where Owner == Delivery {
         )
     }
 
-    /// What `set` and `remove` say, where their order counts.
+    /// The field for the key `edits`: a list of changes like those of `set` and `remove`, applied
+    /// in order.
     fileprivate static var edits: Field {
         let edits = Syntax.lines(Delivery.Edit.grammar.flow)
         return Field(
             KeyShape(
                 "edits",
                 edits.shape,
-                "The same as `set` and `remove`, one after the other, where the order counts."
+                "A list of changes like `set` and `remove`, applied in order."
             ),
             read: { node, delivery, reader in
                 delivery.edits = (edits.read(node, &reader) ?? []).map {
@@ -400,14 +414,14 @@ extension Field where Owner == Delivery {
         )
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     fileprivate static var answer: Field {
         Field(
             KeyShape(
-                "answer",
+                "response",
                 AnswerPattern.syntax.shape,
-                "What the answer has to look like: a status, or a mapping that says more."
+                "The expected response: a status, or a mapping with more details."
             ),
             read: { node, delivery, reader in
                 guard let pattern = AnswerPattern.syntax.read(node, &reader) else { return }
@@ -421,9 +435,9 @@ extension Field where Owner == Delivery {
     fileprivate static var answers: Field {
         Field(
             KeyShape(
-                "answers",
+                "status",
                 AnswerExpectation.syntax.shape,
-                "Which statuses satisfy this delivery, in place of those under `expect`."
+                "The statuses that satisfy this delivery, instead of `status` under `expect`."
             ),
             read: { node, delivery, reader in
                 delivery.answers = AnswerExpectation.syntax.read(node, &reader)
@@ -436,7 +450,8 @@ extension Field where Owner == Delivery {
 }
 
 extension Delivery {
-    /// Each place is set once, and removals come last.
+    /// Whether the edits can be written under the keys `set` and `remove`: no location is set
+    /// twice, and the removals come last.
     fileprivate var hasPlainEdits: Bool {
         let kept = edits.prefix { $0.value != nil }
         let places = kept.map(\.pointer)
@@ -446,7 +461,7 @@ extension Delivery {
 }
 
 extension Delivery.Edit {
-    /// An edit while it is read.
+    /// The values of one edit, collected while the file is parsed.
     fileprivate struct Draft: Sendable {
         var pointer = JSONPointer()
         var value: JSONValue?
@@ -466,13 +481,13 @@ extension Delivery.Edit {
         blank: { _ in Draft() }
     ) {
         Field(
-            KeyShape("set", .pointer, "The place that gets a value."),
+            KeyShape("set", .pointer, "The location to set."),
             read: { node, draft, reader in draft.pointer = reader.pointer(node) ?? draft.pointer },
             write: { $0.value == nil ? nil : Syntax.pointer.write($0.pointer) }
         )
-        Field.optional("to", \.value, .json.templated(.request), "The value that it gets.")
+        Field.optional("to", \.value, .json.templated(.request), "The new value for `set`.")
         Field(
-            KeyShape("remove", .pointer, "The place that is removed."),
+            KeyShape("remove", .pointer, "The location to remove."),
             read: { node, draft, reader in draft.pointer = reader.pointer(node) ?? draft.pointer },
             write: { $0.value == nil ? Syntax.pointer.write($0.pointer) : nil }
         )

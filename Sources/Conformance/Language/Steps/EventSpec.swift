@@ -1,21 +1,24 @@
-/// What the event says; the provider's factory knows how its bodies say it.
+/// A short description of a RevenueCat event, from which the provider's event factory generates a
+/// realistic request body.
 package struct EventSpec: Hashable, Codable, Sendable {
-    /// Under which of its ids an event names a customer.
+    /// The ID by which an event names its customer.
     package enum KnownBy: String, Hashable, Codable, Sendable, CaseIterable {
-        /// `app_user_id` is the registered id.
+        /// The field `app_user_id` contains the user's registered ID.
         case appUserID = "app_user_id"
-        /// `app_user_id` is an anonymous id; the registered one stands in `aliases` alone.
+        /// The field `app_user_id` contains an anonymous ID; the user's registered ID is only in
+        /// `aliases`.
         case aliases
-        /// `app_user_id` is an anonymous id; the registered one is `original_app_user_id`.
+        /// The field `app_user_id` contains an anonymous ID; the user's registered ID is in
+        /// `original_app_user_id`.
         case originalAppUserID = "original_app_user_id"
-        /// Every id in the body is anonymous or unknown.
+        /// Every ID in the body is anonymous or unknown.
         case anonymous
     }
 
-    /// The 21 core types and the five paywall types, in the order of the RevenueCat fact sheet,
-    /// section 2.1.
+    /// RevenueCat's event types: the 21 core types and the five paywall types, in the order of
+    /// section 2.1 of the RevenueCat fact sheet.
     ///
-    /// The set is open: a contract that wants an unknown type says `FUTURE_…`.
+    /// A contract may also use an unknown type that starts with `FUTURE_`.
     package static let types = [
         "TEST", "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION",
         "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "EXPIRATION", "BILLING_ISSUE",
@@ -31,10 +34,12 @@ package struct EventSpec: Hashable, Codable, Sendable {
         "MAC_APP_STORE", "PADDLE", "TEST_STORE",
     ]
 
-    /// Why something ended, as section 2.7 of the RevenueCat fact sheet lists it.
+    /// Returns the reasons that an event of this type may give (section 2.7 of the RevenueCat fact
+    /// sheet).
     ///
-    /// A renewal may say that it is the first after a trial; other types say no reason. The set is
-    /// open: a contract that wants an unknown reason says `FUTURE_…`.
+    /// The only reason of a renewal is that it is the first renewal after a trial. Types other than
+    /// cancellations, expirations and renewals have no reason. A contract may also use an unknown
+    /// reason that starts with `FUTURE_`.
     package static func reasons(of type: String) -> [String] {
         let ends = [
             "UNSUBSCRIBE", "BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE",
@@ -51,41 +56,52 @@ package struct EventSpec: Hashable, Codable, Sendable {
     package var type: String
     package var user: String?
     package var knownBy: KnownBy = .appUserID
-    /// Users on the losing and winning side of a TRANSFER.
+    /// The names of the users who lose their purchases by an event of type TRANSFER; `to` names the
+    /// users who receive them.
     package var from: [String] = []
     package var to: [String] = []
     package var product: String
     package var newProduct: String?
-    /// The product whose original transaction it bears: stores keep the first one through a change
-    /// of product (RevenueCat fact sheet 2.3 and 3, flow 10); nil: that of its own.
+    /// The product whose original transaction ID the event contains; nil: the product of the event.
+    ///
+    /// Stores keep the first transaction ID after a product change (RevenueCat fact sheet, section
+    /// 2.3 and flow 10 of section 3).
     package var continues: String?
-    /// Who bought it at first: after a transfer what goes on bears their transaction (RevenueCat fact
-    /// sheet 2.5 and 3, flow 17); nil: the user.
+    /// The user whose original transaction ID the event contains; nil: the user of the event.
+    ///
+    /// Events after a TRANSFER still contain the first buyer's transaction ID (RevenueCat fact
+    /// sheet, section 2.5 and flow 17 of section 3).
     package var boughtBy: String?
-    /// It came through the family of whoever bought it (RevenueCat fact sheet 3, row 23); nil: not.
+    /// Whether a family member shares the purchase with the user (RevenueCat fact sheet, row 23 of
+    /// section 3); nil means false.
     package var isFamilyShared: Bool?
     package var store = "APP_STORE"
     package var environment = "PRODUCTION"
     package var period = "NORMAL"
     package var reason: String?
-    /// When the event was generated, relative to the start of the run.
+    /// The time at which the event was generated, relative to the start of the run.
     package var time: Duration = .zero
-    /// Start of the period, relative to the start of the run; by default that of the period which
-    /// the event is about, see `Periods`.
+    /// The start of the subscription period, relative to the start of the run.
+    ///
+    /// Nil: the start of the period to which the event belongs, as calculated by `Periods`.
     package var purchased: Duration?
-    /// End of the period, relative to the start of the run; by default that of the period which the
-    /// event is about, or 30 days after its start.
+    /// The end of the subscription period, relative to the start of the run.
+    ///
+    /// Nil: the end of the period to which the event belongs, or 30 days after the period's start.
     package var expires: Duration?
-    /// Never ends: `expiration_at_ms` is null.
+    /// Whether the purchase never ends, so that the event's field `expiration_at_ms` is null.
     package var isLifetime = false
-    /// End of the grace period, relative to the start of the run.
+    /// The end of the grace period, relative to the start of the run; nil: there is no grace
+    /// period.
     package var grace: Duration?
-    /// The period ends a little after the run begins, in real time; see `RunPlan.timed`.
+    /// Whether the subscription period ends shortly after the start of the run, in real time
+    /// (`expires: soon`); see `RunPlan.timed`.
     package var endsSoon: Bool?
-    /// The grace period does.
+    /// Whether the grace period ends shortly after the start of the run, in real time (`grace:
+    /// soon`).
     package var graceEndsSoon: Bool?
 
-    /// What people write for a moment a little after the run begins.
+    /// The word in contracts for a time shortly after the start of the run.
     package static let soon = "soon"
 
     package init(type: String, user: String?, product: String = "premium_monthly") {
@@ -94,7 +110,8 @@ package struct EventSpec: Hashable, Codable, Sendable {
         self.product = product
     }
 
-    /// It tells of an end or takes money back: what it is about is over when it comes.
+    /// Whether the subscription period is already over when the event arrives, because the event
+    /// reports an expiration or a refund.
     package var isOver: Bool { type == "EXPIRATION" || reason == "CUSTOMER_SUPPORT" }
 
     package var users: [String] { (user.map { [$0] } ?? []) + from + to }
@@ -104,43 +121,43 @@ extension EventSpec {
     package static let grammar = Construct<EventSpec>(
         "event",
         "an event",
-        "What a RevenueCat event says; the factory fills in a realistic body.",
+        "A RevenueCat event. Assay generates the rest of a realistic body.",
         blank: { _ in EventSpec(type: "", user: nil) }
     ) {
         Field.required(
             "type",
             \.type,
             .openWord("event type", among: types),
-            "RevenueCat's name of what happened."
+            "The RevenueCat event type."
         )
         Field.optional(
             "user",
             \.user,
             .name(.user, .mentions),
-            "Whom it happened to; only a TRANSFER names nobody here."
+            "The user of the event. Only a TRANSFER has none."
         )
         Field.value(
             "known-by",
             \.knownBy,
             .choice("way to name a user"),
             default: .appUserID,
-            "Under which of the user's ids the event names them."
+            "The ID by which the event names its user."
         )
         Field.value(
             "from",
             \.from,
             .oneOrMore(.name(.user, .mentions)),
             default: [],
-            "Who loses what a TRANSFER moves.",
-            fallback: "nobody"
+            "The users who lose the purchases of a TRANSFER.",
+            fallback: "none"
         )
         Field.value(
             "to",
             \.to,
             .oneOrMore(.name(.user, .mentions)),
             default: [],
-            "Who gets what a TRANSFER moves.",
-            fallback: "nobody"
+            "The users who receive the purchases of a TRANSFER.",
+            fallback: "none"
         )
         productFields
         Field<EventSpec>.reason
@@ -158,38 +175,38 @@ extension EventSpec {
         Field.value(
             "product",
             \.product,
-            .text("a product, by the name that the profile maps to the store's id"),
+            .text("a product name, which the profile maps to the store's ID"),
             default: "premium_monthly",
-            "What was bought."
+            "The product that was bought."
         )
         Field.optional(
             "new-product",
             \.newProduct,
             .text("a product"),
-            "What a PRODUCT_CHANGE changes to.",
-            fallback: "the event does not say it"
+            "The new product of a PRODUCT_CHANGE.",
+            fallback: "not in the event"
         )
         Field.optional(
             "continues",
             \.continues,
             .text("a product"),
-            "The product whose `original_transaction_id` it bears: a store keeps the first one "
-                + "through a change of product.",
+            "The product whose `original_transaction_id` the event contains. Stores keep the first "
+                + "transaction ID after a product change.",
             fallback: "`product`"
         )
         Field.optional(
             "bought-by",
             \.boughtBy,
             .name(.user, .mentions),
-            "Who bought it at first: after a TRANSFER what goes on bears their "
-                + "`original_transaction_id`.",
+            "The first buyer of the product. After a TRANSFER, events still contain the first "
+                + "buyer's `original_transaction_id`.",
             fallback: "`user`"
         )
         Field.optional(
             "family-share",
             \.isFamilyShared,
             .flag,
-            "It came to the user through the family of whoever bought it.",
+            "Whether a family member shares the purchase with the user.",
             fallback: "`false`"
         )
         Field.value(
@@ -197,21 +214,21 @@ extension EventSpec {
             \.store,
             .word("store", among: stores),
             default: "APP_STORE",
-            "Where it was bought."
+            "The store of the purchase."
         )
         Field.value(
             "environment",
             \.environment,
             .word("environment", among: ["PRODUCTION", "SANDBOX"]),
             default: "PRODUCTION",
-            "Whether money changed hands."
+            "Whether the purchase is real or a sandbox test."
         )
         Field.value(
             "period",
             \.period,
             .word("period type", among: ["NORMAL", "TRIAL", "INTRO", "PREPAID"]),
             default: "NORMAL",
-            "Which kind of period the subscription is in."
+            "The type of the subscription period."
         )
     }
 
@@ -221,14 +238,15 @@ extension EventSpec {
             \.time,
             .moment,
             default: .zero,
-            "When the event was generated, relative to the start of the run."
+            "The time at which the event was generated, relative to the start of the run."
         )
         Field.optional(
             "purchased",
             \.purchased,
             .moment,
-            "When the period began, relative to the start of the run.",
-            fallback: "that of the purchase or renewal before it which it is about, else its time"
+            "The start of the period, relative to the start of the run.",
+            fallback: "the start of the period to which the event belongs, or `time` if there is "
+                + "none"
         )
         Field<EventSpec>.expires
         Field<EventSpec>.grace
@@ -236,17 +254,18 @@ extension EventSpec {
 }
 
 extension Field where Owner == EventSpec {
-    /// A moment, or never.
+    /// The field for the key `expires`, the end of the subscription period: a time, `soon`, or null
+    /// for a purchase that never ends.
     fileprivate static var expires: Field {
         var shape = KeyShape(
             "expires",
             .either([.duration, .words([EventSpec.soon]), .null]),
-            "When the period ends, relative to the start of the run; `null`: never; `soon`: while the "
-                + "case goes on, so that `pass` can wait for it."
+            "The end of the period, relative to the start of the run. `null`: it never ends; "
+                + "`soon`: it ends while the case runs, so that `wait-for-end` can wait for it."
         )
         shape.fallback =
-            "that of its period, else 30 days after its start; of what has ended or was refunded, a "
-            + "minute before the event"
+            "the end of the period to which the event belongs, or 30 days after its start; for an "
+            + "expiration or a refund, one minute before the event"
         return Field(
             shape,
             read: { node, spec, reader in
@@ -270,10 +289,10 @@ extension Field where Owner == EventSpec {
         var shape = KeyShape(
             "grace",
             .either([.duration, .words([EventSpec.soon])]),
-            "When the grace period ends, relative to the start of the run; `soon`: while the case goes "
-                + "on, so that `pass` can wait for it."
+            "The end of the grace period, relative to the start of the run. `soon`: it ends while "
+                + "the case runs, so that `wait-for-end` can wait for it."
         )
-        shape.fallback = "there is none"
+        shape.fallback = "no grace period"
         return Field(
             shape,
             read: { node, spec, reader in
@@ -290,7 +309,9 @@ extension Field where Owner == EventSpec {
         )
     }
 
-    /// Out of the reasons that its type has; an unknown type may say any.
+    /// The field for the key `reason`: one of the reasons of the event's type.
+    ///
+    /// An unknown event type may have any reason.
     fileprivate static var reason: Field {
         let words = ["CANCELLATION", "EXPIRATION", "RENEWAL"].flatMap(EventSpec.reasons)
         var shape = KeyShape(
@@ -299,7 +320,8 @@ extension Field where Owner == EventSpec {
                 words.reduce(into: []) { if !$0.contains($1) { $0.append($1) } },
                 prefix: "FUTURE_"
             ),
-            "Why it was cancelled or ended, or how a trial became a renewal."
+            "The reason for a cancellation or an expiration. A renewal may only have the reason "
+                + "`TRIAL_CONVERSION`."
         )
         shape.fallback = "UNSUBSCRIBE"
         return Field(
@@ -316,8 +338,9 @@ extension Field where Owner == EventSpec {
                 reader.fail(
                     allowed.isEmpty
                         ? .conflict(
-                            "an event of type \(spec.type) says no reason",
-                            remedy: "Remove 'reason': CANCELLATION and EXPIRATION have one."
+                            "an event of type \(spec.type) has no reason",
+                            remedy: "Remove 'reason': only CANCELLATION, EXPIRATION and RENEWAL "
+                                + "have one."
                         )
                         : .unknownValue(
                             reason,
@@ -333,6 +356,7 @@ extension Field where Owner == EventSpec {
 }
 
 extension String {
-    /// Whether it stands for something that the service does not know yet.
+    /// Whether the word starts with `FUTURE_`, the prefix for words of a future version of the
+    /// provider.
     fileprivate var hasFuturePrefix: Bool { uppercased().hasPrefix("FUTURE_") }
 }

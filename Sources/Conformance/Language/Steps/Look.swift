@@ -1,18 +1,22 @@
-/// Somebody looks at a user while the case goes on: what is answered then must not be what is answered
-/// for good.
+/// The step `probe`, which reads a user's state during a case.
+///
+/// If the backend caches this state, later probes detect that the backend serves it after it has
+/// changed.
 extension StepForm {
     static let look = StepForm(
-        "look",
+        "probe",
         .name(.user, .mentions),
-        "The app looks at this user: every probe is asked now, and what it answers is not judged. A "
-            + "view that was kept from before an event is found by what is asked after it.",
+        "Reads this user's state with every probe, without judging the responses. If the backend "
+            + "caches the state at this point, later probes detect the outdated state.",
         embed: { .look(user: $0) },
         extract: { if case .look(let user) = $0 { user } else { nil } }
     )
 }
 
 extension StepTraits {
-    /// A twin does without it: its views are fresh.
+    /// Returns the traits of the step `probe`.
+    ///
+    /// A baseline run omits the step, so that the state which it reads later is not cached.
     static func look(at user: String) -> StepTraits {
         var traits = StepTraits(.look)
         traits.users = [user]

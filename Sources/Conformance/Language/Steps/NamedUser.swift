@@ -1,12 +1,12 @@
-/// A user is known by an id that the contract gives.
+/// The step `name`, which gives a user a fixed ID.
 extension StepForm {
-    /// One user, and the id by which they are known.
+    /// The YAML form of the step `name`: a mapping from the name of one user to the user's ID.
     static let name = StepForm(
         "name",
         Syntax<[String: String]>(
             .map(
                 key: .name(.user, .introduces),
-                value: .templated(.text("an id"), .contract(.value)),
+                value: .templated(.text("an ID"), .contract(.value)),
                 countRange: 1...1
             ),
             read: { node, reader in
@@ -14,7 +14,7 @@ extension StepForm {
                 guard let entry = entries.first, entries.count == 1 else {
                     reader.fail(
                         .wrongKind(
-                            expected: "one user and one id",
+                            expected: "one user and one ID",
                             found: entries.isEmpty ? "nothing" : "\(entries.count) users"
                         ),
                         at: entries.dropFirst().first?.keyLocation ?? node.location
@@ -28,8 +28,8 @@ extension StepForm {
             },
             write: { ids in .flow(ids.map { .init($0.key, .text($0.value)) }) }
         ),
-        "The user is known by this very id, whatever ids the run makes up; a scenario of an app "
-            + "alone names it without templates.",
+        "Gives the user exactly this ID instead of a generated one. In a contract that tests only "
+            + "an app, the ID cannot contain templates.",
         embed: { ids in
             let only = ids.first ?? ("", "")
             return .name(user: only.key, id: only.value)

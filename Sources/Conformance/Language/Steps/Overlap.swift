@@ -1,21 +1,24 @@
-/// Deliveries that are under way at the same moment as what the next step delivers or calls.
+/// The key `concurrent-with`, for a delivery that is sent at the same time as the next step's
+/// delivery or calls.
 ///
-/// Source: identity rules, defect X-04: events of one user come in parallel, and no order is promised.
+/// Source: defect X-04 of the identity rules: events of one user arrive in parallel, without a
+/// guaranteed order.
 extension Field where Owner == Delivery {
     static var withNext: Field {
         .wish(
-            "beside",
+            "concurrent-with",
             \.isWithNext,
             "next",
-            "partner",
-            "It is released at the same moment as the next step, a delivery or a call, on "
-                + "connections that are already open."
+            "value of 'concurrent-with'",
+            "Sends this delivery at the same time as the next step, which must be a delivery or a "
+                + "call, on connections that are already open."
         )
     }
 }
 
 extension Contract {
-    /// Whoever waits for the next step needs one that it can go out with.
+    /// Reports errors in the use of `overlap` and of `concurrent-with: next`, such as a next step
+    /// that cannot be concurrent.
     func checkOverlaps(_ reader: inout NodeReader) {
         let places = StepPlaces(reader.places)
         for (offset, list) in [(0, given), (given.count, steps)] {
@@ -30,9 +33,9 @@ extension Contract {
         if expectation.overlapMin != nil, plan.moments.isEmpty {
             reader.fail(
                 .conflict(
-                    "nothing in it is released together, so that nothing can overlap",
-                    remedy: "Write 'together: true' or 'beside: next' in a delivery, or leave out "
-                        + "'overlap'."
+                    "'overlap' is expected, but no requests are sent together",
+                    remedy: "Write 'together: true' or 'concurrent-with: next' in a delivery, or "
+                        + "remove 'overlap'."
                 ),
                 at: location
             )
@@ -40,8 +43,8 @@ extension Contract {
         if case .orders = search, plan.deliveries.contains(where: \.isWithNext) {
             reader.fail(
                 .conflict(
-                    "what is under way at one moment has no order",
-                    remedy: "Leave out 'beside: next', or 'orders'."
+                    "'orders' cannot be combined with 'concurrent-with: next'",
+                    remedy: "Remove one of them: concurrent deliveries have no order."
                 ),
                 at: location
             )
@@ -50,13 +53,13 @@ extension Contract {
 }
 
 extension Delivery {
-    /// Copies that are released together are several, and none is disturbed alone.
+    /// Checks that a delivery with `together: true` has several copies and no faults.
     func checkTogether(at place: SourceLocation, _ reader: inout NodeReader) {
         if isTogether, times < 2 {
             reader.fail(
                 .conflict(
-                    "one copy cannot be released together with others",
-                    remedy: "Add 'times: 8', or leave out 'together'."
+                    "'together' needs at least two copies",
+                    remedy: "Add 'times: 8', or remove 'together'."
                 ),
                 at: place
             )
@@ -64,8 +67,8 @@ extension Delivery {
         if isTogether, disturbedCount > 0 {
             reader.fail(
                 .conflict(
-                    "copies that are released together are not disturbed one by one",
-                    remedy: "Leave out 'together', or what disturbs them."
+                    "'together' cannot be combined with faults",
+                    remedy: "Remove 'together', or remove the faults."
                 ),
                 at: place
             )
@@ -75,27 +78,27 @@ extension Delivery {
     fileprivate func problem(beside next: Step?, _ reader: NodeReader) -> ContractError.Problem? {
         if isDisturbed(reader) {
             return .conflict(
-                "'\(name)' is disturbed and cannot go out with the next step",
-                remedy: "Leave out 'beside: next', or what disturbs it."
+                "'\(name)' has faults or is dropped, so it cannot be sent with the next step",
+                remedy: "Remove 'concurrent-with: next', or remove the faults."
             )
         }
         switch next {
         case .deliver(let other) where other.isDisturbed(reader):
             return .conflict(
-                "'\(other.name)' is disturbed and cannot go out with '\(name)'",
-                remedy: "Leave out 'beside: next', or what disturbs it."
+                "'\(other.name)' has faults or is dropped, so it cannot be sent with '\(name)'",
+                remedy: "Remove 'concurrent-with: next', or remove the faults."
             )
         case .call(let calls) where calls.contains { $0.storeFails == true }:
             return .conflict(
-                "a call whose store fails cannot go out with '\(name)'",
-                remedy: "Leave out 'beside: next', or 'store-fails'."
+                "a call with 'database-failure' cannot be sent with '\(name)'",
+                remedy: "Remove 'concurrent-with: next', or remove 'database-failure'."
             )
         case .deliver, .call: return nil
         case .register, .name, .createAccount, .provider, .request, .rotateKeys, .account, .phone,
             .killAtCall, .look, .pass, .restart, nil:
             return .conflict(
-                "nothing follows that '\(name)' could go out with",
-                remedy: "Let a 'deliver' or a 'call' follow it, or leave out 'beside: next'."
+                "no delivery or call follows '\(name)', so nothing can be sent with it",
+                remedy: "Add a 'deliver' or 'call' step after it, or remove 'concurrent-with'."
             )
         }
     }
@@ -106,7 +109,8 @@ extension Delivery {
 }
 
 extension RunPlan {
-    /// What is under way at one moment.
+    /// A group of requests that are sent to the backend at the same time, by the names of the
+    /// deliveries and calls.
     package struct Moment: Hashable, Sendable {
         package var deliveries: [String] = []
         package var calls: [String] = []
@@ -116,7 +120,7 @@ extension RunPlan {
         }
     }
 
-    /// The moments at which more than one request is released, a delivery among them.
+    /// All groups of two or more requests that are sent at the same time and include a delivery.
     package var moments: [Moment] {
         var moments: [Moment] = []
         var open: Moment?

@@ -1,18 +1,21 @@
-/// Real time passes until something is over that ends `soon`.
+/// The step `wait-for-end`, which waits in real time until a subscription period that ends `soon`
+/// is over.
 extension StepForm {
     static let pass = StepForm(
-        "pass",
+        "wait-for-end",
         .earlierDelivery,
-        "Time passes, for once in earnest, until the period or the grace period is over that this "
-            + "delivery told of and that ends `soon`. Where the end came before the event was "
-            + "answered, the case is played again with more time.",
+        "Waits in real time until the subscription period or grace period in the event of this "
+            + "delivery is over. The period must end `soon`. If it ends before the backend has "
+            + "responded to the event, the case runs again with more time.",
         embed: { .pass(delivery: $0) },
         extract: { if case .pass(let delivery) = $0 { delivery } else { nil } }
     )
 }
 
 extension StepTraits {
-    /// The backend's own timers may decide when an end is noticed.
+    /// Returns the traits of the step `wait-for-end`.
+    ///
+    /// The backend may notice the end of the period only when its own timers fire.
     static func passing(_ delivery: String) -> StepTraits {
         var traits = StepTraits(.pass)
         traits.calm = .pass(delivery: delivery)
@@ -22,8 +25,8 @@ extension StepTraits {
 }
 
 extension Contract {
-    /// Deliveries that a step waits for although they tell of no end that comes soon, with the step's
-    /// number.
+    /// The steps that wait for the end of a period that does not end `soon`: the name of the
+    /// delivery, and the index of the step.
     var endless: [(delivery: String, step: Int)] {
         let all = given + steps
         return all.enumerated().compactMap { index, step in
@@ -38,6 +41,6 @@ extension Contract {
         }
     }
 
-    /// Whether an end in it comes while the case goes on.
+    /// Whether a period or grace period in the contract ends `soon`.
     var hasSoon: Bool { RunPlan(steps: given + steps, users: [], observes: false).hasSoon }
 }

@@ -1,29 +1,35 @@
-/// What a phone holds, or an act of its owner.
+/// A state of a simulated phone, or an action of the phone's owner.
 package struct PhoneChange: Hashable, Codable, Sendable {
     package enum Act: String, Hashable, Codable, Sendable, CaseIterable {
-        /// The app is deleted and installed again: new install id, web storage gone, accounts kept.
+        /// The app is deleted and installed again: it gets a new install ID and loses its web
+        /// storage, but the phone's accounts stay.
         case reinstall
-        /// Another phone with the same store and vault account, and the app on it.
+        /// A second phone is added, with the same app, the same store account and the same vault
+        /// account.
         case secondPhone = "second-phone"
-        /// Another phone that reports the same install id, and shares nothing else.
+        /// A phone is added that reports the same install ID as another phone, but shares nothing
+        /// else with it.
         case cloned
-        /// The vault's entry that holds the app user id is lost, here and in the cloud.
+        /// The vault entry with the app user ID is lost, on the phone and in the cloud.
         case loseID = "lose-id"
-        /// The sheet that is open is bought, cancelled, or fails.
+        /// The open purchase sheet is completed, is cancelled, or fails.
         case complete, cancel, fail
     }
 
-    /// Whose user agent the page has (Despia fact sheet, section 2).
+    /// The kind of device, which determines the page's user agent (section 2 of the Despia fact
+    /// sheet).
     package enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
         case iphone, ipad, android
         case ipadDesktop = "ipad-desktop"
-        /// An ordinary browser: no runtime at all.
+        /// An ordinary browser, without the native runtime.
         case browser
-        /// A platform that no page knows yet.
+        /// A device with a platform that pages do not know.
         case unknown
     }
 
-    /// What the vault holds, by the role that the profile gives its key.
+    /// The role of an entry in the vault (the phone's key-value store).
+    ///
+    /// The profile defines the key of each role.
     package enum VaultRole: String, Hashable, Codable, Sendable, CaseIterable {
         case id, lock
     }
@@ -32,9 +38,11 @@ package struct PhoneChange: Hashable, Codable, Sendable {
     package var act: Act?
     package var kind: Kind?
     package var vault: [VaultRole: String] = [:]
-    /// Purchases of the store account, as section 4 of the fact sheet describes them; nil: as is.
+    /// The purchases of the store account, as described in section 4 of the Despia fact sheet; nil:
+    /// unchanged.
     package var history: [HistoryEntry]?
-    /// The install id is not there when the page starts: it comes after this long, or never.
+    /// The time from the page's start until the install ID is available, or `missing`; nil: it is
+    /// available from the start.
     package var installID: InstallID?
 
     package enum InstallID: Hashable, Codable, Sendable {
@@ -45,17 +53,19 @@ package struct PhoneChange: Hashable, Codable, Sendable {
     package init() {}
 }
 
-/// One purchase of the store account; what is not said is as in the fact sheet's examples.
+/// One purchase in the history of the store account.
+///
+/// Omitted values are as in the examples of the Despia fact sheet.
 package struct HistoryEntry: Hashable, Codable, Sendable {
-    /// The user of the contract that bought it, or nobody.
+    /// The name of the user who bought the product; nil: the purchase names no user.
     package var user: String?
     package var isAnonymous = false
-    /// A purchase of an anonymous customer says that it is one.
+    /// Whether a purchase of an anonymous customer is marked as anonymous.
     package var isFlagged = true
     package var isActive = true
     package var environment = "production"
     package var product = "premium_monthly"
-    /// Relative to the start of the run.
+    /// The time of the purchase, relative to the start of the run.
     package var purchased: Duration = .zero
 
     package init() {}
@@ -65,57 +75,57 @@ extension PhoneChange {
     package static let grammar = Construct<PhoneChange>(
         "phone-state",
         "a phone's state",
-        "What a phone holds when the app starts.",
+        "The state of a phone when the app starts.",
         blank: { _ in PhoneChange() }
     ) {
         Field.optional(
             "kind",
             \.kind,
             .choice("kind of phone"),
-            "Whose user agent the page has.",
+            "The kind of device, which determines the page's user agent.",
             fallback: "iphone"
         )
         Field.value(
             "vault",
             \.vault,
-            .map(VaultRole.key, .verbatim("a text").templated(.phone)),
+            .map(VaultRole.key, .verbatim("a string").templated(.phone)),
             default: [:],
-            "What the vault holds, by the role that the profile gives its keys.",
-            fallback: "nothing"
+            "The vault entries, by their roles in the profile.",
+            fallback: "no entries"
         )
         Field.optional(
             "history",
             \.history,
             .lines(HistoryEntry.grammar.flow),
-            "Purchases of the store account.",
-            fallback: "as they are"
+            "The purchases of the store account.",
+            fallback: "unchanged"
         )
         Field.optional(
             "install-id",
             \.installID,
             InstallID.syntax,
-            "When the install id is there: after this long, or never.",
-            fallback: "from the start"
+            "The time until the install ID is available, or `missing`.",
+            fallback: "available from the start"
         )
     }
 
-    /// An act of the owner, or what the phone holds.
+    /// The grammar of the step `phone`: an action of the phone's owner, or a state of the phone.
     static let step = Construct<PhoneChange>(
         "phone",
         "a phone",
-        "What a phone holds, or an act of its owner.",
+        "A state of a phone, or an action of its owner.",
         blank: { _ in PhoneChange() }
     ) {
         Field<PhoneChange>.change
         Field<PhoneChange>.phone
     }.checking { change, keys, reader in
         guard change.act == .secondPhone || change.act == .cloned, keys["on"] == nil else { return }
-        reader.fail(.missingKey("on", of: "a phone that is new"), at: keys.node.location)
+        reader.fail(.missingKey("on", of: "a new phone"), at: keys.node.location)
     }
 }
 
 extension PhoneChange.VaultRole {
-    /// One of the roles, as a key.
+    /// The syntax of a vault role that is the key of a mapping.
     package static let key = Syntax<String>.key(among: allCases.map(\.rawValue))
         .mapped(to: { Self(rawValue: $0) ?? .id }, from: \.rawValue)
 }
@@ -138,12 +148,12 @@ extension PhoneChange.InstallID {
 
 extension Field where Owner == PhoneChange {
     fileprivate static var change: Field {
-        let act = Syntax<PhoneChange.Act>.choice("act of the phone's owner")
+        let act = Syntax<PhoneChange.Act>.choice("action of the phone's owner")
         let state = PhoneChange.grammar.flow
         var shape = KeyShape(
             "phone",
             .either([act.shape, state.shape]),
-            "An act of the phone's owner, or what the phone holds."
+            "An action of the phone's owner, or a state of the phone."
         )
         shape.isRequired = true
         return Field(
@@ -159,12 +169,14 @@ extension Field where Owner == PhoneChange {
         )
     }
 
-    /// Phones that are new get their name here.
+    /// The field for the key `on`, the phone of the step.
+    ///
+    /// A new phone gets its name by this key.
     fileprivate static var phone: Field {
         var shape = KeyShape(
             "on",
             .name(.phone, .introduces),
-            "The phone; a new one gets its name."
+            "The phone of the step. A new phone gets this name."
         )
         shape.fallback = Names.usualPhone
         return Field(
@@ -183,45 +195,55 @@ extension HistoryEntry {
     package static let grammar = Construct<HistoryEntry>(
         "history",
         "a purchase",
-        "One purchase of the store account; what is not said is as the runtime's guide shows it.",
+        "One purchase of the store account. Omitted values are as in the runtime's guide.",
         blank: { _ in HistoryEntry() }
     ) {
         Field.optional(
             "user",
             \.user,
             .name(.user, .introduces),
-            "Who bought it.",
-            fallback: "it names nobody"
+            "The user who bought the product.",
+            fallback: "no user"
         )
-        Field.flag("anonymous", \.isAnonymous, "It names an anonymous customer.")
+        Field.flag(
+            "anonymous",
+            \.isAnonymous,
+            "Whether the customer who bought the product is anonymous."
+        )
         Field.value(
             "flagged",
             \.isFlagged,
             .flag,
             default: true,
-            "A purchase of an anonymous customer says that it is one."
+            "Whether a purchase of an anonymous customer is marked as anonymous."
         )
-        Field.value("active", \.isActive, .flag, default: true, "It has not ended.")
+        Field.value(
+            "active",
+            \.isActive,
+            .flag,
+            default: true,
+            "Whether the purchase is still active."
+        )
         Field.value(
             "environment",
             \.environment,
             .word("environment", among: ["production", "sandbox"]),
             default: "production",
-            "Whether money changed hands."
+            "Whether the purchase is real or a sandbox test."
         )
         Field.value(
             "product",
             \.product,
             .text("a product"),
             default: "premium_monthly",
-            "What was bought."
+            "The product that was bought."
         )
         Field.value(
             "purchased",
             \.purchased,
             .moment,
             default: .zero,
-            "When, relative to the start of the run."
+            "The time of the purchase, relative to the start of the run."
         )
     }
 }
@@ -245,7 +267,7 @@ extension PhoneChange {
         return demands
     }
 
-    /// The users whose ids it names.
+    /// The names of the users whose IDs the step uses.
     var users: [String] {
         TemplateValues.users(in: vault.values.sorted()) + (history ?? []).compactMap(\.user)
     }

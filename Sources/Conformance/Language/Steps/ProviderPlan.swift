@@ -1,41 +1,51 @@
-/// How a provider's fake answers the backend's next calls in this case; afterwards as usual.
+/// The planned responses of a provider's fake to the next calls that the backend makes in this
+/// case.
+///
+/// After the planned responses, the fake responds as usual.
 package struct ProviderPlan: Hashable, Codable, Sendable {
     package enum Answer: Hashable, Codable, Sendable {
         case asUsual
-        /// This status with the provider's own error body.
+        /// The fake responds with this status and the provider's error body.
         case status(Int)
-        /// 200, and the body says that nobody was reached.
+        /// The fake responds with status 200 and a body that reports no recipients.
         case noSubscribers
-        /// 200 with an id, and the body lists recipients it does not know.
+        /// The fake responds with status 200, a message ID and a list of unknown recipients.
         case invalidAliases
-        /// The connection is reset before the request has any effect.
+        /// The connection is reset before the fake processes the request.
         case reset
-        /// The effect takes place and the connection is cut before the answer.
+        /// The fake processes the request, and the connection is cut before the response.
         case loseAnswer
-        /// The request is read and never answered.
+        /// The fake reads the request and never responds.
         case never
-        /// The request is read, has no effect, and after this many milliseconds the connection is
-        /// reset: a provider that hangs, and a caller who learns of it without its own timeout.
+        /// The fake reads the request without processing it, and resets the connection after this
+        /// many milliseconds.
+        ///
+        /// The backend notices this hanging call even if it has no timeout.
         case hang(Int64)
-        /// A 200 whose body is not JSON.
+        /// The fake responds with status 200 and a body that is not JSON.
         case malformed
-        /// The effect takes place and the connection is cut in the middle of the answer's body.
+        /// The fake processes the request, and the connection is cut in the middle of the response
+        /// body.
         case half
-        /// Firebase's 400 with this code, for codes that depend on what a fake has not: quotas,
-        /// other projects, policies.
+        /// The fake responds like Firebase with status 400 and this error code.
+        ///
+        /// Such codes report conditions that a fake does not have: quotas, other projects,
+        /// policies.
         case code(String)
-        /// The effect takes place and the answer comes after this many milliseconds.
+        /// The fake processes the request, and the response arrives after this many milliseconds.
         case slow(Int64)
-        /// 429 with the provider's own error body, and a `Retry-After` of this many milliseconds.
+        /// The fake responds with status 429, the provider's error body and a `Retry-After` of this
+        /// many milliseconds.
         case busy(Int64)
     }
 
     package var provider: Exchange.Party
     package var answers: [Answer]
-    /// The last answer stays in force instead of the usual one.
+    /// Whether the last planned response is repeated for all later calls, instead of the fake's
+    /// usual response.
     package var isPermanent = false
-    /// Calls that only read are part of the plan too; by default it counts those that change
-    /// something.
+    /// Whether the plan applies to all calls; false: it applies only to calls that change
+    /// something, not to calls that only read.
     package var includesReads = false
 
     package init(
@@ -50,13 +60,14 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
         self.includesReads = includesReads
     }
 
-    /// Whether it ends in a refusal that no later call changes: neither a failure nor a wish for less.
+    /// Whether the plan ends with a permanent refusal: a 4xx status other than 408 and 429.
     package var refusesForGood: Bool {
         guard isPermanent, case .status(let status) = answers.last else { return false }
         return (400..<500).contains(status) && status != 408 && status != 429
     }
 
-    /// The answer to the next call; the usual one when the plan is used up.
+    /// Removes and returns the planned response to the next call; `asUsual` when no planned
+    /// response is left.
     package mutating func next() -> Answer {
         guard let next = answers.first else { return .asUsual }
         if !(isPermanent && answers.count == 1) { answers.removeFirst() }
@@ -64,25 +75,28 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
     }
 }
 
-/// One spelling of a planned answer, for contracts, the control API and the command line.
+/// The notation of a planned response in contracts, the control API and the command line.
 extension ProviderPlan.Answer {
-    /// How long `slow` and `hang` take when nothing is said, in milliseconds.
+    /// The default delay of `slow` and `hang`, in milliseconds.
     package static let usualDelay: Int64 = 1500
 
-    /// The answers that are one word, in the order in which lists show them.
+    /// The planned responses that are written as a single word, in the order in which help texts
+    /// list them.
     package static let words: [(word: String, answer: ProviderPlan.Answer)] = [
-        ("ok", .asUsual), ("reset", .reset), ("lose-answer", .loseAnswer), ("never", .never),
-        ("half", .half), ("malformed", .malformed), ("no-subscribers", .noSubscribers),
-        ("invalid-aliases", .invalidAliases), ("slow", .slow(usualDelay)),
-        ("hang", .hang(usualDelay)),
+        ("ok", .asUsual), ("reset", .reset), ("lost-response", .loseAnswer),
+        ("no-response", .never), ("truncated-response", .half), ("malformed", .malformed),
+        ("no-subscribers", .noSubscribers), ("invalid-aliases", .invalidAliases),
+        ("slow", .slow(usualDelay)), ("hang", .hang(usualDelay)),
     ]
 
-    /// What can be said, for error messages.
+    /// All notations of planned responses, with examples of their parameters, for error messages.
     package static let spellings =
         words.map(\.word) + ["slow 2s", "hang 2s", "busy 3s", "code QUOTA_EXCEEDED", "503"]
 
-    /// A status from 200 to 599, one of `words`, `slow 2s`, `hang 2s`, `busy 3s` (whole seconds) or
-    /// `code QUOTA_EXCEEDED`; nil for anything else.
+    /// Parses the notation of a planned response; nil for any other string.
+    ///
+    /// A notation is a status from 200 to 599, one of `words`, `slow 2s`, `hang 2s`, `busy 3s`
+    /// (whole seconds) or `code QUOTA_EXCEEDED`.
     package init?(spelling text: String) {
         if let status = Int(text), (200...599).contains(status), String(status) == text {
             self = .status(status)
@@ -111,7 +125,7 @@ extension ProviderPlan.Answer {
         }
     }
 
-    /// The text that `init(spelling:)` reads back.
+    /// The notation of the planned response, as `init(spelling:)` parses it.
     package var spelling: String {
         switch self {
         case .status(let status): "\(status)"

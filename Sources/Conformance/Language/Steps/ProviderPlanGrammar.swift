@@ -1,8 +1,8 @@
 extension ProviderPlan {
-    /// The providers whose answers can be planned.
+    /// The providers for whose fakes a contract can plan responses.
     package static let providers: [Exchange.Party] = [.oneSignal, .revenueCat, .firebase]
 
-    /// One of them, by its name.
+    /// The syntax of one of the `providers`, written as its name.
     static let party = Syntax<Exchange.Party>(
         .words(providers.map(\.description)),
         read: { node, reader in
@@ -12,7 +12,9 @@ extension ProviderPlan {
         write: { .plain($0.description) }
     )
 
-    /// Backends only read from the others, so every call counts there.
+    /// Whether planned responses apply by default to calls that only read, for a given provider.
+    ///
+    /// Backends only read from RevenueCat and Firebase, so the default for these providers is true.
     private static func readsByDefault(_ provider: Exchange.Party) -> Bool {
         provider != .oneSignal
     }
@@ -22,33 +24,33 @@ extension ProviderPlan {
         return Construct(
             "\(provider)-plan",
             "a provider's plan",
-            "How the fake \(provider) answers the backend's next calls; afterwards as usual.",
+            "Planned responses of the fake \(provider) to the backend's next calls.",
             blank: { _ in ProviderPlan(provider: provider, answers: [], includesReads: reads) }
         ) {
             Field.value(
-                "answers",
+                "responses",
                 \.answers,
                 .list(Answer.syntax),
                 default: [],
-                "The answers, one a call: a status, or what happens to the call.",
+                "The responses, one per call: a status, or a fault.",
                 fallback: "none"
             )
             Field<ProviderPlan>.lostAnswer
             Field.flag(
                 "forever",
                 \.isPermanent,
-                "The last answer stays in force instead of the usual one."
+                "Repeats the last response for all later calls, instead of the usual response."
             )
             Field.value(
                 "reads",
                 \.includesReads,
                 .flag,
                 default: reads,
-                "Calls that only read count too."
+                "Whether the planned responses also apply to calls that only read."
             )
         }.checking { plan, keys, reader in
             guard plan.answers.isEmpty else { return }
-            reader.fail(.missingKey("answers", of: "a provider's plan"), at: keys.node.location)
+            reader.fail(.missingKey("responses", of: "a provider's plan"), at: keys.node.location)
         }
     }
 }
@@ -66,7 +68,7 @@ extension ProviderPlan.Answer {
             guard let text = reader.text(node) else { return nil }
             if let answer = Self(spelling: text) { return answer }
             reader.fail(
-                .unknownValue(text, what: "answer", allowed: spellings),
+                .unknownValue(text, what: "response", allowed: spellings),
                 at: node.location
             )
             return nil
@@ -79,14 +81,15 @@ extension ProviderPlan.Answer {
 }
 
 extension Field where Owner == ProviderPlan {
-    /// Short for a list of answers of which one is lost.
+    /// The field for the key `lost-response-of`, a short form for a list of usual responses of
+    /// which one is lost.
     fileprivate static var lostAnswer: Field {
         Field(
             KeyShape(
-                "lose-answer-of",
+                "lost-response-of",
                 .count(1...20),
-                "The effect of this call takes place, and its answer is lost; short for `ok` so "
-                    + "many times but one, and `lose-answer`."
+                "The number of the call that takes effect but whose response is lost. `3` is "
+                    + "short for `responses: [ok, ok, lost-response]`."
             ),
             read: { node, plan, reader in
                 let index = reader.count(node, in: 1...20)
@@ -94,8 +97,8 @@ extension Field where Owner == ProviderPlan {
                 if plan.answers[index - 1] != .asUsual {
                     reader.fail(
                         .conflict(
-                            "call \(index) has another answer under 'answers'",
-                            remedy: "Write 'lose-answer' there, or remove 'lose-answer-of'."
+                            "call \(index) has another response under 'responses'",
+                            remedy: "Write 'lost-response' there, or remove 'lost-response-of'."
                         ),
                         at: node.location
                     )
@@ -112,7 +115,7 @@ extension StepForm {
         StepForm(
             provider.description,
             ProviderPlan.grammar(provider).flow,
-            "How the fake \(provider) answers the backend's next calls.",
+            "Planned responses of the fake \(provider) to the backend's next calls.",
             embed: { .provider($0) },
             extract: { step in
                 guard case .provider(let plan) = step, plan.provider == provider else {
@@ -123,7 +126,7 @@ extension StepForm {
         )
     }
 
-    /// A plan, or a new key.
+    /// The YAML form of the step `firebase`: planned responses, or `rotate-keys`.
     static let firebase = StepForm(
         "firebase",
         Syntax<ProviderPlan?>.either(
@@ -137,8 +140,8 @@ extension StepForm {
             ),
             takesMapping: { $0 != nil }
         ),
-        "How the fake Firebase answers the backend's next calls, or `rotate-keys`: it signs with a "
-            + "new key from now on.",
+        "Planned responses of the fake Firebase to the backend's next calls, or `rotate-keys`: "
+            + "Firebase signs with a new key from now on.",
         embed: { plan in plan.map { .provider($0) } ?? .rotateKeys },
         extract: { step in
             if case .rotateKeys = step { return .some(nil) }
@@ -159,7 +162,7 @@ extension ProviderPlan {
 }
 
 extension StepTraits {
-    /// Firebase signs with a new key from now on.
+    /// The traits of the step `firebase: rotate-keys`.
     static var rotation: StepTraits {
         var traits = StepTraits(.rotateKeys)
         traits.isShared = true

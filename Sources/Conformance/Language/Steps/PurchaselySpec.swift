@@ -1,6 +1,7 @@
-/// What a Purchasely event says; the provider's factory knows how its bodies say it.
+/// A short description of a Purchasely event, from which the provider's event factory generates a
+/// realistic request body.
 ///
-/// Source: Purchasely fact sheet, sections 4 and 5.
+/// Source: sections 4 and 5 of the Purchasely fact sheet.
 package struct PurchaselySpec: Hashable, Codable, Sendable {
     package static let stores = [
         "APPLE_APP_STORE", "GOOGLE_PLAY_STORE", "AMAZON_APPSTORE", "HUAWEI_APPGALLERY", "STRIPE",
@@ -10,7 +11,9 @@ package struct PurchaselySpec: Hashable, Codable, Sendable {
         "RENEWING_SUBSCRIPTION", "NON_RENEWING_SUBSCRIPTION", "CONSUMABLE", "NON_CONSUMABLE",
     ]
 
-    /// The names of section 4; the set is open, and a contract that wants another says `FUTURE_…`.
+    /// Purchasely's event names, from section 4 of the Purchasely fact sheet.
+    ///
+    /// A contract may also use an unknown name that starts with `FUTURE_`.
     package static let names = [
         "ACTIVATE", "DEACTIVATE", "SUBSCRIPTION_STARTED", "TRIAL_STARTED", "INTRO_OFFER_STARTED",
         "PROMO_CODE_STARTED", "PROMOTIONAL_OFFER_STARTED", "TRIAL_CONVERTED",
@@ -31,25 +34,32 @@ package struct PurchaselySpec: Hashable, Codable, Sendable {
 
     package var name: String
     package var user: String
-    /// The holder is named by `anonymous_user_id` instead of `user_id` (section 6).
+    /// Whether the event names its user by `anonymous_user_id` instead of `user_id` (section 6 of
+    /// the Purchasely fact sheet).
     package var isAnonymous = false
     package var plan = "PLUS_MONTHLY"
     package var previousPlan: String?
-    /// Which of the case's subscriptions the event is about; the same word is the same id.
+    /// The contract's name for the subscription of the event.
+    ///
+    /// Events with the same name have the same subscription ID.
     package var subscription = "main"
     package var purchaseType = "RENEWING_SUBSCRIPTION"
     package var store = "APPLE_APP_STORE"
     package var environment = "PRODUCTION"
     package var status: String?
-    /// Who had it before or has it now, for the events of a transfer (section 7).
+    /// The previous or new owner of the purchase, in the events of a transfer (section 7 of the
+    /// Purchasely fact sheet); nil: none.
     package var other: String?
-    /// When the event was first sent, relative to the start of the run.
+    /// The time at which the event was first sent, relative to the start of the run.
     package var time: Duration = .zero
-    /// Start of the period; by default the time of the event.
+    /// The start of the subscription period, relative to the start of the run; nil: the time of the
+    /// event.
     package var purchased: Duration?
-    /// `effective_next_renewal_at`; by default 30 days after the start of the period.
+    /// The value of the event's field `effective_next_renewal_at`, relative to the start of the
+    /// run; nil: 30 days after the start of the period.
     package var expires: Duration?
-    /// `next_renewal_at`; by default the same as the effective one.
+    /// The value of the event's field `next_renewal_at`, relative to the start of the run; nil: the
+    /// value of `effective_next_renewal_at`.
     package var renews: Duration?
 
     package init(name: String, user: String) {
@@ -66,27 +76,27 @@ extension PurchaselySpec {
     package static let grammar = Construct<PurchaselySpec>(
         "purchasely",
         "a Purchasely event",
-        "What a Purchasely event says; the factory fills in a realistic body.",
+        "A Purchasely event. Assay generates the rest of a realistic body.",
         blank: { _ in PurchaselySpec(name: "", user: "") }
     ) {
         Field.required(
             "name",
             \.name,
             .openWord("event name", among: names),
-            "Purchasely's name of what happened."
+            "The Purchasely event name."
         )
-        Field.required("user", \.user, .name(.user, .mentions), "Whom it happened to.")
+        Field.required("user", \.user, .name(.user, .mentions), "The user of the event.")
         Field.flag(
             "anonymous",
             \.isAnonymous,
-            "The user is named by `anonymous_user_id` instead of `user_id`."
+            "Whether the user is named by `anonymous_user_id` instead of `user_id`."
         )
         planFields
         Field.optional(
             "other",
             \.other,
             .name(.user, .mentions),
-            "Who had it before or has it now, for the events of a transfer."
+            "The previous or new owner of the purchase, in the events of a transfer."
         )
         timeFields
     }
@@ -95,50 +105,50 @@ extension PurchaselySpec {
         Field.value(
             "plan",
             \.plan,
-            .text("a plan, by Purchasely's name"),
+            .text("a Purchasely plan"),
             default: "PLUS_MONTHLY",
-            "What was bought."
+            "The plan that was bought."
         )
         Field.optional(
             "previous-plan",
             \.previousPlan,
             .text("a plan"),
-            "What it replaces, for upgrades and downgrades."
+            "The plan that is replaced, for upgrades and downgrades."
         )
         Field.value(
             "subscription",
             \.subscription,
-            .text("a word of the contract's own"),
+            .text("a name"),
             default: "main",
-            "Which of the case's subscriptions it is about; the same word is the same id."
+            "A name for the subscription. The same name means the same subscription ID."
         )
         Field.value(
             "purchase-type",
             \.purchaseType,
             .word("purchase type", among: purchaseTypes),
             default: "RENEWING_SUBSCRIPTION",
-            "Which kind of purchase it is."
+            "The type of the purchase."
         )
         Field.value(
             "store",
             \.store,
             .word("store", among: stores),
             default: "APPLE_APP_STORE",
-            "Where it was bought."
+            "The store of the purchase."
         )
         Field.value(
             "environment",
             \.environment,
             .word("environment", among: ["PRODUCTION", "SANDBOX"]),
             default: "PRODUCTION",
-            "Whether money changed hands."
+            "Whether the purchase is real or a sandbox test."
         )
         Field.optional(
             "status",
             \.status,
-            .text("a status, by Purchasely's name"),
-            "What `subscription_status` says.",
-            fallback: "what the event's name implies"
+            .text("a Purchasely status"),
+            "The value of `subscription_status`.",
+            fallback: "the status that the event's name implies"
         )
     }
 
@@ -148,28 +158,28 @@ extension PurchaselySpec {
             \.time,
             .moment,
             default: .zero,
-            "When the event was first sent, relative to the start of the run."
+            "The time at which the event was first sent, relative to the start of the run."
         )
         Field.optional(
             "purchased",
             \.purchased,
             .moment,
-            "When the period began, relative to the start of the run.",
+            "The start of the period, relative to the start of the run.",
             fallback: "the time of the event"
         )
         Field.optional(
             "expires",
             \.expires,
             .moment,
-            "What `effective_next_renewal_at` says, relative to the start of the run.",
+            "The value of `effective_next_renewal_at`, relative to the start of the run.",
             fallback: "30 days after the start of the period"
         )
         Field.optional(
             "renews",
             \.renews,
             .moment,
-            "What `next_renewal_at` says, relative to the start of the run.",
-            fallback: "the same as `expires`"
+            "The value of `next_renewal_at`, relative to the start of the run.",
+            fallback: "the value of `expires`"
         )
     }
 }

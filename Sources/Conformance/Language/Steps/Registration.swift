@@ -1,9 +1,10 @@
-/// The app announces a user, the way the profile says.
+/// The step `register`, in which the app registers a user with the request that the profile
+/// defines.
 extension StepForm {
     static let register = StepForm(
         "register",
         .name(.user, .introduces),
-        "The app announces this user, the way the profile says.",
+        "The app registers this user at the backend, with the request that the profile defines.",
         embed: { .register(user: $0) },
         extract: { if case .register(let user) = $0 { user } else { nil } }
     )

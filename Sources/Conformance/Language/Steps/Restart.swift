@@ -1,4 +1,4 @@
-/// The backend is stopped and started again on the same data.
+/// A restart of the backend: a signal stops it, and it is started again on the same data.
 package struct Restart: Hashable, Codable, Sendable {
     package enum Signal: String, Hashable, Codable, Sendable, CaseIterable {
         case kill = "KILL"
@@ -6,7 +6,8 @@ package struct Restart: Hashable, Codable, Sendable {
     }
 
     package var signal: Signal
-    /// The backend comes back in this time zone, by the variable `TZ`; nil leaves it alone.
+    /// The time zone of the restarted backend, set by the environment variable `TZ`; nil:
+    /// unchanged.
     package var timeZone: String?
 
     package init(signal: Signal, timeZone: String? = nil) {
@@ -15,24 +16,24 @@ package struct Restart: Hashable, Codable, Sendable {
     }
 }
 
-/// A stop of the backend in the middle of a delivery.
+/// A stop of the backend in the middle of a webhook delivery.
 package struct Crash: Hashable, Codable, Sendable {
-    /// How far the delivery has come.
+    /// The progress of the delivery when the backend is stopped.
     package enum Moment: String, Hashable, Codable, Sendable, CaseIterable {
-        /// Half of the request is out.
+        /// The backend is stopped when half of the webhook request has been sent.
         case halfSent = "half-sent"
-        /// All of the request is out.
+        /// The backend is stopped when the complete webhook request has been sent.
         case sent
-        /// An eighth of the time has passed that the backend usually takes.
+        /// The backend is stopped after one eighth of its usual response time.
         case early
-        /// Half of it.
+        /// The backend is stopped after half of its usual response time.
         case working
-        /// Seven eighths of it.
+        /// The backend is stopped after seven eighths of its usual response time.
         case late
-        /// The answer is there.
+        /// The backend is stopped when its response has arrived.
         case answered
 
-        /// So much of the time has passed that the backend usually takes.
+        /// The fraction of the backend's usual response time after which the backend is stopped.
         package var share: Double {
             switch self {
             case .halfSent, .sent, .answered: 0
@@ -46,7 +47,7 @@ package struct Crash: Hashable, Codable, Sendable {
     package var signal: Restart.Signal
     package var moment: Moment
 
-    /// Whether the backend is to die before it has answered.
+    /// Whether the backend is killed before it has responded to the delivery.
     package var interrupts: Bool { signal == .kill && moment != .answered }
 
     package init(signal: Restart.Signal, moment: Moment) {
@@ -55,13 +56,15 @@ package struct Crash: Hashable, Codable, Sendable {
     }
 }
 
-/// What `restart` says: a stop between two steps, in the middle of a delivery, or at a call.
+/// The parsed value of the key `restart`: a stop between two steps, during a delivery, or at a call
+/// to a provider.
 struct RestartForm: Hashable, Sendable {
     var signal = Restart.Signal.kill
     var during: String?
     var moment = Crash.Moment.sent
     var timeZone: String?
-    /// At which call to that provider the backend dies.
+    /// The provider of the call at which the backend is killed; `position` is the number of that
+    /// call, counted from 1.
     var party: Exchange.Party?
     var position: Int?
 
@@ -76,34 +79,34 @@ struct RestartForm: Hashable, Sendable {
             \.signal,
             .choice("signal"),
             default: .kill,
-            "How the backend is stopped."
+            "The signal that stops the backend."
         )
         Field.optional(
             "during",
             \.during,
             .earlierDelivery,
-            "The delivery in whose first attempt it is stopped.",
+            "The delivery during whose first attempt the backend is stopped.",
             fallback: "between the steps"
         )
         Field.value(
-            "moment",
+            "phase",
             \.moment,
-            .choice("moment"),
+            .choice("phase"),
             default: .sent,
-            "How far that delivery has come."
+            "The progress of the delivery in `during` when the backend is stopped."
         )
         Field.optional(
             "time-zone",
             \.timeZone,
             .text("a time zone, such as Pacific/Auckland"),
-            "The backend comes back with this in its variable `TZ`.",
-            fallback: "as it was"
+            "The value of the environment variable `TZ` after the restart.",
+            fallback: "unchanged"
         )
         Field.optional(
             "at-call",
             \.position,
             .count(1...1000),
-            "While the steps before it go on, the backend is killed at this call to a provider; "
+            "Kills the backend at this call to a provider during the previous steps. Calls are "
                 + "counted from 1."
         )
         Field.optional(
@@ -113,7 +116,7 @@ struct RestartForm: Hashable, Sendable {
             "The provider whose calls `at-call` counts."
         )
     }
-    .beside("moment", ["during"])
+    .beside("phase", ["during"])
     .beside("at-call", ["to"])
     .beside("to", ["at-call"])
     .exclusive(["during", "time-zone"])
@@ -124,7 +127,7 @@ struct RestartForm: Hashable, Sendable {
             return
         }
         reader.fail(
-            .conflict("at a call the backend is killed", remedy: "Write 'signal: KILL'."),
+            .conflict("'at-call' requires the signal KILL", remedy: "Write 'signal: KILL'."),
             at: signal.location
         )
     }
@@ -151,8 +154,8 @@ extension StepForm {
     static let restart = StepForm(
         "restart",
         RestartForm.syntax,
-        "Stops the backend and starts it again on the same data: a signal, or a mapping that says "
-            + "more.",
+        "Stops the backend and starts it again on the same data: a signal, or a mapping with more "
+            + "details.",
         read: { node, reader in
             guard let form = RestartForm.syntax.read(node, &reader) else { return nil }
             if let party = form.party, let position = form.position {
@@ -164,7 +167,7 @@ extension StepForm {
             if reader.crashes[name] != nil {
                 reader.fail(
                     .conflict(
-                        "'\(name)' is interrupted twice",
+                        "two restarts interrupt the delivery '\(name)'",
                         remedy: "Keep one restart for each delivery."
                     ),
                     at: node.location

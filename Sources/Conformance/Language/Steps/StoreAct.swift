@@ -1,4 +1,5 @@
-/// Something that the store does by itself, by the name of the fake's action.
+/// An action of the store that happens without the app, such as a renewal, by its name in the fake
+/// store.
 package struct StoreAct: Hashable, Codable, Sendable {
     package static let names = [
         "renew", "cancel", "uncancel", "refund", "expire", "billing-issue",
@@ -16,17 +17,17 @@ package struct StoreAct: Hashable, Codable, Sendable {
 extension StoreAct {
     package static let grammar = Construct<StoreAct>(
         "store",
-        "an act of the store",
-        "Something that the store does by itself with what a user has bought.",
+        "a store action",
+        "An action of the store on a user's purchase, without the app.",
         blank: { _ in StoreAct(name: "", user: "") }
     ) {
         Field.required(
             "store",
             \.name,
-            .word("act of the store", among: names),
-            "What it does."
+            .word("store action", among: names),
+            "The action of the store."
         )
-        Field.required("user", \.user, .name(.user, .mentions), "Who has bought.")
+        Field.required("user", \.user, .name(.user, .mentions), "The user with the purchase.")
     }
 }
 

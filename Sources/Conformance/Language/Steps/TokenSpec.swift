@@ -1,57 +1,65 @@
-/// An ID token as the app would send it, or a forgery of one.
+/// A Firebase ID token as an app sends it, or a forged token.
 ///
-/// Facts: Firebase fact sheet, sections 6 and 7.
+/// Source: sections 6 and 7 of the Firebase fact sheet.
 package struct TokenSpec: Hashable, Codable, Sendable {
     package enum Kind: String, Hashable, Codable, Sendable, CaseIterable {
-        /// What a signed-in app holds.
+        /// The ID token of a signed-in app.
         case idToken = "id-token"
-        /// What an administrator mints for a client to sign in with (section 6.3).
+        /// A custom token, which an administrator creates so that a client can sign in (section 6.3
+        /// of the Firebase fact sheet).
         case customToken = "custom-token"
-        /// The long-lived cookie of a web server (section 6.4).
+        /// The long-lived session cookie of a web server (section 6.4 of the Firebase fact sheet).
         case sessionCookie = "session-cookie"
-        /// Of a project whose name begins with this one's.
+        /// An ID token of another Firebase project, whose name starts with the name of this
+        /// project.
         case namesakeProject = "namesake-project"
-        /// An OAuth token of Google's, which names another issuer and audience.
+        /// An OAuth token of Google, which names a different issuer and audience than Firebase
+        /// does.
         case google
-        /// No token at all.
+        /// The request carries no token.
         case missing
     }
 
     package enum Signing: String, Hashable, Codable, Sendable, CaseIterable {
-        /// The provider's own key.
+        /// The token is signed with the provider's real key.
         case genuine
-        /// `alg: none` and an empty signature.
+        /// The token is unsigned: it has `alg: none` and an empty signature.
         case none
-        /// HS256 keyed with the published certificate's text.
+        /// The token is signed by HS256, with the text of the published certificate as the secret.
         case certificateAsSecret = "certificate-as-secret"
-        /// RS256 by a key that nobody published, under a key id that nobody published.
+        /// The token is signed by RS256 with an unpublished key, under an unpublished key ID.
         case unknownKey = "unknown-key"
-        /// RS256 by a key that was published once and is not any more.
+        /// The token is signed by RS256 with a key that was published before but was withdrawn.
         case withdrawnKey = "withdrawn-key"
-        /// RS256 by a key that nobody published, under a published key id.
+        /// The token is signed by RS256 with an unpublished key, under the ID of a published key.
         case borrowedKeyID = "borrowed-key-id"
-        /// A genuine signature whose last byte is changed.
+        /// The token has a genuine signature whose last byte is changed.
         case damaged
-        /// A genuine signature with a character in it that base64url does not have.
+        /// The token has a genuine signature in which one character is replaced by a character that
+        /// base64url does not have.
         case illegible
-        /// The provider's own key for ID tokens, whatever kind of token it signs.
+        /// The token is signed with the provider's key for ID tokens, even if it is another kind of
+        /// token.
         case idTokenKey = "id-token-key"
     }
 
     package var kind = Kind.idToken
     package var signing = Signing.genuine
-    /// Claims that differ from those of a good token; nil removes.
+    /// The claims that differ from those of a valid token, by name; a nil value removes the claim.
     package var claims: [String: JSONValue?] = [:]
     package enum End: String, Hashable, Codable, Sendable, CaseIterable {
-        /// While the case goes on.
+        /// The token is valid at first and expires while the case runs.
         case soon
     }
 
-    /// Sent in place of any token.
+    /// A literal string that is sent instead of a token; nil: none.
     package var raw: String?
-    /// Nil: an hour after it was issued.
+    /// The time at which the token expires; nil: one hour after it is issued.
     package var expires: End?
-    /// The very token of the call of this name, when a new one with the same end is refused.
+    /// The name of an earlier call whose token is sent again after the token has expired; nil:
+    /// none.
+    ///
+    /// The token counts as expired when the backend refuses a new token with the same expiry.
     package var onceOver: String?
 
     package init() {}
@@ -61,7 +69,7 @@ extension TokenSpec {
     package static let grammar = Construct<TokenSpec>(
         "token",
         "a token",
-        "An ID token as the app would send it, or a forgery of one.",
+        "A Firebase ID token as an app sends it, or a forged one.",
         blank: { _ in TokenSpec() }
     ) {
         Field.value(
@@ -69,46 +77,48 @@ extension TokenSpec {
             \.kind,
             .choice("kind of token"),
             default: .idToken,
-            "Which of Google's tokens it is."
+            "The kind of token."
         )
         Field.value(
             "signing",
             \.signing,
             .choice("signing"),
             default: .genuine,
-            "With what it is signed."
+            "The key or method that signs the token."
         )
         Field.value(
             "claims",
             \.claims,
             .map(.anyKey("a claim"), claim),
             default: [:],
-            "Claims that differ from those of a good token; `null` removes one.",
-            fallback: "those of a good token"
+            "Claims that differ from those of a valid token. `null` removes a claim.",
+            fallback: "the claims of a valid token"
         )
         Field.optional(
             "raw",
             \.raw,
-            .verbatim("a text").templated(.claim),
-            "What is sent in place of any token."
+            .verbatim("a string").templated(.claim),
+            "A string that is sent instead of a token."
         )
         Field.optional(
             "expires",
             \.expires,
-            .choice("end"),
-            "It is good now and will not be in a moment, however far the backend lets clocks differ.",
-            fallback: "an hour after it was issued"
+            .choice("value of 'expires'"),
+            "The expiry of the token. `soon`: the token is valid at first and expires while the "
+                + "case runs, even if the backend tolerates clock differences.",
+            fallback: "one hour after it is issued"
         )
         Field.optional(
             "once-over",
             \.onceOver,
             Call.knownName,
-            "The very token of that call, which `expires: soon`: it is sent when a new token with the "
-                + "same end is refused."
+            "Sends the token of this earlier call again after the token has expired. The token "
+                + "needs `expires: soon`; it counts as expired when the backend refuses a new "
+                + "token with the same expiry."
         )
     }
 
-    /// Nil removes.
+    /// The syntax of a claim's value: any JSON value, or null to remove the claim.
     private static let claim = Syntax<JSONValue?>(
         .templated(.json, .contract(.claim)),
         read: { node, _ in .some(node.json.isNull ? nil : node.json) },
@@ -117,8 +127,8 @@ extension TokenSpec {
 }
 
 extension Contract {
-    /// Calls whose token is shown again once it is over although it has no end that comes soon, with
-    /// the number of the step that shows it.
+    /// The steps that send the token of an earlier call again after its expiry, although this token
+    /// does not expire `soon`: the name of the earlier call, and the index of the step.
     var endlessTokens: [(call: String, step: Int)] {
         var ending: Set<String> = []
         var found: [(call: String, step: Int)] = []

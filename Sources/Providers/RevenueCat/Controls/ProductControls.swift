@@ -1,9 +1,9 @@
 internal import Conformance
 
-/// What the stores sell.
+/// The control API's operations on the products that the stores sell through the fake RevenueCat.
 extension RevenueCatState {
     static let productControls = [
-        ProviderControl("products", "GET", "/store/products", "What the stores sell.") {
+        ProviderControl("products", "GET", "/store/products", "Returns the products on sale.") {
             (services, _, _) throws(ControlRefusal) in
             try shownCatalog(services)
         },
@@ -11,15 +11,15 @@ extension RevenueCatState {
             "putProduct",
             "PUT",
             "/store/products/{id}",
-            "Describes a product.",
+            "Adds or changes a product.",
             members: [
-                ControlMember("days", .integer, "Length of a period; none: bought once."),
-                ControlMember("trialDays", .integer, "Length of a trial."),
-                ControlMember("price", .number, "In US dollars."),
-                ControlMember("currency", .text, "What it is paid in."),
-                ControlMember("exchangeRate", .number, "Units of the currency for a US dollar."),
-                ControlMember("entitlements", .texts, "What it grants; empty for a consumable."),
-                ControlMember("basePlan", .text, "Play's base plan."),
+                ControlMember("days", .integer, "Days of a period; null: a one-time purchase."),
+                ControlMember("trialDays", .integer, "Days of a trial period."),
+                ControlMember("price", .number, "The price in US dollars."),
+                ControlMember("currency", .text, "The currency of payments."),
+                ControlMember("exchangeRate", .number, "Units of the currency per US dollar."),
+                ControlMember("entitlements", .texts, "The entitlements; empty for a consumable."),
+                ControlMember("basePlan", .text, "The base plan of the product on Play."),
             ],
             work: putProduct
         ),
@@ -31,16 +31,19 @@ extension RevenueCatState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         guard !call.value.isEmpty, call.value.utf8.count <= 200 else {
-            throw ControlRefusal(400, "a product's id has 1 to 200 characters")
+            throw ControlRefusal(400, "a product ID must have 1 to 200 characters")
         }
         let days = Catalog.Product.daysGiven
         guard call.body["days"]?.int64.map(days.contains) ?? true else {
-            throw ControlRefusal(400, "'days' takes \(days.lowerBound) to \(days.upperBound)")
+            throw ControlRefusal(
+                400,
+                "'days' takes a number from \(days.lowerBound) to \(days.upperBound)"
+            )
         }
         var product = services.revenueCat.catalog.product(call.value)
         try Switches.merge(&product, .object(call.body), "a product")
         guard product.exchangeRate > 0 else {
-            throw ControlRefusal(400, "'exchangeRate' is greater than zero")
+            throw ControlRefusal(400, "'exchangeRate' must be greater than zero")
         }
         services.revenueCat.catalog.products[call.value] = product
         return try shownCatalog(services)
@@ -48,7 +51,7 @@ extension RevenueCatState {
 
     private static func shownCatalog(_ services: Services) throws(ControlRefusal) -> JSONObject {
         guard let shown = (try? JSONValue(encoding: services.revenueCat.catalog))?.object else {
-            throw ControlRefusal(500, "the catalogue cannot be written")
+            throw ControlRefusal(500, "the catalog cannot be encoded")
         }
         return shown
     }

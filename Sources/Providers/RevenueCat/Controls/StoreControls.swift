@@ -1,9 +1,15 @@
 internal import Conformance
 
-/// Customers, stores and developers do something.
+/// The control API's operations for actions of customers, stores and developers at the fake
+/// RevenueCat.
 extension RevenueCatState {
     static let storeControls = [
-        ProviderControl("storeActions", "GET", "/store", "The store's actions and what they do.") {
+        ProviderControl(
+            "storeActions",
+            "GET",
+            "/store",
+            "Returns the store's actions with descriptions."
+        ) {
             _,
             _,
             _ in
@@ -16,7 +22,7 @@ extension RevenueCatState {
             "storeAction",
             "POST",
             "/store/{action}",
-            "A customer, a store or a developer does something.",
+            "Performs an action of a customer, a store or a developer.",
             members: StoreAction.members,
             words: StoreAction.words,
             tells: true,
@@ -26,19 +32,19 @@ extension RevenueCatState {
             "customer",
             "GET",
             "/store/customers/{id}",
-            "CustomerInfo, as REST v1 returns it to a secret key.",
+            "Returns a customer as REST v1 returns it to a caller with a secret key.",
             work: lookUp
         ),
         ProviderControl(
             "send",
             "POST",
             "/events",
-            "Sends a RevenueCat event to the webhooks as it stands, and applies it.",
+            "Sends a RevenueCat event to the webhooks unchanged, and applies it to the fake.",
             members: [
                 ControlMember(
                     "event",
                     .object,
-                    "The event as it goes out; id and time are added if missing."
+                    "The event to send; its ID and time are added if missing."
                 )
             ],
             tells: true,
@@ -88,13 +94,13 @@ extension RevenueCatState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         guard var event = call.body["event"]?.object, event["type"]?.string != nil else {
-            throw ControlRefusal(400, "'event' is an object with a 'type'")
+            throw ControlRefusal(400, "'event' must be an object with a 'type'")
         }
         guard !services.revenueCat.webhooks.isEmpty else {
             throw ControlRefusal(
                 409,
                 "no webhook is configured",
-                hint: "PUT /assay/v1/webhooks/main with {\"url\": \"http://127.0.0.1:…\"}"
+                hint: "send PUT /assay/v1/webhooks/main with {\"url\": \"http://127.0.0.1:…\"}"
             )
         }
         for member in event.members where member.key.hasSuffix("_ms") {
@@ -104,7 +110,7 @@ extension RevenueCatState {
             throw ControlRefusal(
                 400,
                 "'\(member.key)' is \(time), which is not within \(CallDate.rangeText)",
-                hint: "a number is milliseconds since 1970, not seconds or microseconds"
+                hint: "a number must be milliseconds since 1970, not seconds or microseconds"
             )
         }
         if event["id"] == nil, event["event_id"] == nil {
@@ -120,7 +126,7 @@ extension RevenueCatState {
 }
 
 extension StoreAction {
-    /// What there is to be done.
+    /// The names of all actions, with their descriptions for users.
     package static let words = Kind.allCases.map { ControlWord($0.rawValue, $0.summary) }
 
     private static func member(
@@ -132,51 +138,61 @@ extension StoreAction {
         ControlMember(name, kind, summary, of: kinds.map(\.rawValue))
     }
 
-    /// What an action takes.
+    /// The members that the request body of an action may contain.
     package static let members = [
-        ControlMember("user", .text, "The customer's id."),
+        ControlMember("user", .text, "The customer's ID."),
         member(
             "from",
             .text,
-            "the other customer.",
+            "the ID of the customer who owns the purchase, or who logs in.",
             of: [.transfer, .restore, .familyShare, .redeem, .logIn]
         ),
-        member("product", .text, "The product.", of: making + changing + [.familyShare]),
-        member("newProduct", .text, "the product to come.", of: [.changeProduct]),
-        member("store", .open(EventSpec.stores), "who sells.", of: making),
-        member("environment", .open(environments), "where.", of: making),
+        member("product", .text, "The ID of the product.", of: making + changing + [.familyShare]),
+        member("newProduct", .text, "the ID of the new product.", of: [.changeProduct]),
+        member("store", .open(EventSpec.stores), "the store of the purchase.", of: making),
+        member("environment", .open(environments), "the environment of the purchase.", of: making),
         member(
             "period",
             .open(periods),
-            "the first period.",
+            "the type of the first period.",
             of: making
         ),
-        member("reason", .text, "why it ends.", of: [.cancel, .expire]),
-        member("offering", .text, "the offering that was shown.", of: making),
+        member("reason", .text, "the reason that the event states.", of: [.cancel, .expire]),
+        member("offering", .text, "the ID of the offering that was shown.", of: making),
         member("offerCode", .text, "the offer code that was redeemed.", of: making),
-        member("entitlement", .text, "the entitlement.", of: [.grant, .revoke]),
-        member("duration", .text, "how long, for example weekly.", of: [.grant]),
-        member("grace", .text, "the grace period, for example 16d.", of: [.billingIssue]),
+        member("entitlement", .text, "the name of the entitlement.", of: [.grant, .revoke]),
+        member("duration", .text, "the duration of the grant, for example weekly.", of: [.grant]),
+        member(
+            "grace",
+            .text,
+            "the length of the grace period, for example 16d.",
+            of: [.billingIssue]
+        ),
         member(
             "by",
             .text,
-            "by how much, for example 3d.",
+            "the duration, for example 3d.",
             of: [.extend, .pause, .temporaryGrant]
         ),
-        member("when", .open(moments), "when.", of: [.changeProduct]),
-        member("approved", .flag, "whether it is given.", of: [.priceConsent]),
-        member("amount", .integer, "how much of it.", of: [.currency]),
+        member("when", .open(moments), "the time of the product change.", of: [.changeProduct]),
+        member("approved", .flag, "whether the customer consents.", of: [.priceConsent]),
+        member("amount", .integer, "the amount of virtual currency.", of: [.currency]),
         member("variant", .text, "the arm of the experiment.", of: [.enroll]),
         member("type", .text, "the event's type.", of: [.paywall]),
-        member("attributes", .object, "texts by name.", of: [.setAttributes]),
-        member("price", .number, "what is paid.", of: making),
-        member("currency", .text, "what it is paid in.", of: making),
+        member(
+            "attributes",
+            .object,
+            "the customer attributes, strings by name.",
+            of: [.setAttributes]
+        ),
+        member("price", .number, "the price paid.", of: making),
+        member("currency", .text, "the currency of the price.", of: making),
     ]
 
-    /// What makes a purchase.
+    /// The kinds of actions that create a purchase.
     private static let making: [Kind] = [.purchase, .invoice, .temporaryGrant]
 
-    /// What happens to a purchase that is there.
+    /// The kinds of actions that change an existing purchase.
     private static let changing: [Kind] = [
         .renew, .cancel, .uncancel, .pause, .resume, .extend, .expire, .billingIssue, .recover,
         .changeProduct, .refund, .reverseRefund, .stopFamilyShare, .priceConsent, .currency,

@@ -1,13 +1,13 @@
 internal import Conformance
 
-/// The webhook configurations of RevenueCat's dashboard.
+/// The control API's operations on the webhook configurations of RevenueCat's dashboard.
 extension RevenueCatState {
     static let webhookControls = [
         ProviderControl(
             "webhooks",
             "GET",
             "/webhooks",
-            "Where RevenueCat sends events."
+            "Returns RevenueCat's webhook configurations."
         ) { services, _, _ in
             shownWebhooks(services)
         },
@@ -17,21 +17,21 @@ extension RevenueCatState {
             "/webhooks/{id}",
             "Adds or changes a webhook configuration.",
             members: [
-                ControlMember("url", .address, "Where events go."),
-                ControlMember("authorization", .text, "The whole Authorization value."),
-                ControlMember("signing-secret", .text, "The HMAC secret."),
+                ControlMember("url", .address, "The URL that receives the events."),
+                ControlMember("authorization", .text, "The value of the Authorization header."),
+                ControlMember("signing-secret", .text, "The secret that signs the events (HMAC)."),
                 ControlMember(
                     "environment",
                     .choice(["PRODUCTION", "SANDBOX"]),
-                    "PRODUCTION or SANDBOX; none: both."
+                    "Send only events of PRODUCTION or SANDBOX; null: both."
                 ),
-                ControlMember("app", .text, "Only events of this app."),
-                ControlMember("types", .texts, "Only these event types."),
-                ControlMember("paywall-events", .flag, "Paywall events are sent (default true)."),
+                ControlMember("app", .text, "Send only events of this app."),
+                ControlMember("types", .texts, "Send only events of these types."),
+                ControlMember("paywall-events", .flag, "Send paywall events (default true)."),
                 ControlMember(
                     "temporary-grants",
                     .flag,
-                    "Temporary grants are sent (default true)."
+                    "Send events about temporary grants (default true)."
                 ),
             ],
             work: putWebhook
@@ -51,7 +51,7 @@ extension RevenueCatState {
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         guard !call.value.isEmpty, call.value.utf8.count <= 200 else {
-            throw ControlRefusal(400, "a webhook's id has 1 to 200 characters")
+            throw ControlRefusal(400, "a webhook ID must have 1 to 200 characters")
         }
         guard let url = call.text("url") else { throw ControlRefusal(400, "'url' is missing") }
         let made = WebhookConfiguration(
@@ -82,7 +82,9 @@ extension RevenueCatState {
         return shownWebhooks(services)
     }
 
-    /// Of secrets only that there are any.
+    /// Returns the webhook configurations.
+    ///
+    /// A secret is not shown, only whether it is set.
     private static func shownWebhooks(_ services: Services) -> JSONObject {
         let all = services.revenueCat.webhooks.map { webhook in
             JSONValue.object(

@@ -1,8 +1,10 @@
 package import Conformance
 
-/// States the facts of an event that a contract's line names; the writer turns them into a body.
+/// A factory for the RevenueCat events that a contract describes.
+///
+/// `RevenueCatEventWriter` encodes them.
 package struct EventFactory: Sendable {
-    /// What the ids and dates of a run are made from.
+    /// The values of a test run from which the IDs and dates of its events are derived.
     package struct Context: Sendable {
         package let namespace: Namespace
         package let base: Instant
@@ -24,7 +26,9 @@ package struct EventFactory: Sendable {
 
     private static let appID = "appa55a4c0de1"
     private static let country = "DE"
-    /// Of every product, in every currency: no contract may depend on it.
+    /// The price of every product in every currency.
+    ///
+    /// No contract may depend on this price.
     private static let price = 9.99
 
     package let context: Context
@@ -33,7 +37,9 @@ package struct EventFactory: Sendable {
         self.context = context
     }
 
-    /// The whole body: `api_version` and `event`, keys in an order drawn from the event's id.
+    /// Returns the complete webhook body of an event: `api_version` and `event`.
+    ///
+    /// The order of its keys is derived from the event's ID.
     package func body(_ spec: EventSpec, name: String) -> JSONValue {
         let event = event(spec, name: name)
         var generator = SeededGenerator(seed: 0, text: event.id)
@@ -43,7 +49,9 @@ package struct EventFactory: Sendable {
         return .object(JSONObject(members: envelope.shuffled(using: &generator)))
     }
 
-    /// The event that a line names, which is the delivery's of that name.
+    /// Returns the event that a contract describes.
+    ///
+    /// `name` is the name of the event's delivery in the contract.
     package func event(_ spec: EventSpec, name: String) -> RevenueCatEvent {
         RevenueCatEvent(
             type: spec.type,
@@ -87,7 +95,7 @@ package struct EventFactory: Sendable {
         }
     }
 
-    // MARK: Who
+    // MARK: Identity
 
     private func identity(_ spec: EventSpec) -> RevenueCatEvent.Identity? {
         guard let user = spec.user else { return nil }
@@ -113,7 +121,7 @@ package struct EventFactory: Sendable {
         )
     }
 
-    // MARK: What
+    // MARK: Item
 
     private func item(_ spec: EventSpec) -> RevenueCatEvent.Item {
         let isPromotional = spec.store == "PROMOTIONAL"
@@ -137,7 +145,10 @@ package struct EventFactory: Sendable {
         return item
     }
 
-    /// The dashboard's test button knows one store and one product (a capture).
+    /// Returns the item of a test event.
+    ///
+    /// The dashboard's test button uses one fixed store and one fixed product, according to a
+    /// capture.
     private func test(_ spec: EventSpec) -> RevenueCatEvent.Item {
         var copy = spec
         copy.store = "PLAY_STORE"
@@ -149,7 +160,8 @@ package struct EventFactory: Sendable {
         return item
     }
 
-    /// What the type says beside the others.
+    /// Returns the facts that only events of this type contain, such as the reason of a
+    /// cancellation.
     private func detail(_ spec: EventSpec) -> RevenueCatEvent.Detail {
         switch spec.type {
         case "RENEWAL": .renewed(isTrialConversion: spec.reason == "TRIAL_CONVERSION")
@@ -160,14 +172,14 @@ package struct EventFactory: Sendable {
             .paused(until: context.base + expires(spec) + .days(30))
         case "PRODUCT_CHANGE":
             .changed(to: spec.newProduct.map { productID($0, store: spec.store) })
-        // Every other type, known or not, has nothing of its own.
+        // All other types, known or unknown, have no additional facts.
         default: .none
         }
     }
 
     private func money(_ spec: EventSpec) -> RevenueCatEvent.Money {
         if spec.store == "PROMOTIONAL" || spec.period == "TRIAL" { return .none }
-        // The member pays nothing.
+        // The family member with whom a purchase is shared pays nothing.
         if spec.isFamilyShared == true { return .paid(0, local: 0) }
         return switch spec.type {
         case "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE", "REFUND_REVERSED":
@@ -178,7 +190,7 @@ package struct EventFactory: Sendable {
         }
     }
 
-    // MARK: Types with their own facts, section 2.6
+    // MARK: Types with special facts, section 2.6
 
     private func transfer(_ spec: EventSpec) -> RevenueCatEvent.Transfer {
         .init(
@@ -232,24 +244,31 @@ package struct EventFactory: Sendable {
 
     private func expires(_ spec: EventSpec) -> Duration {
         if let expires = spec.expires { return expires }
-        // Refunds and ended subscriptions lie in the past (fact sheet, section 3, rows 3 and 13).
+        // The expiration of a refunded or ended subscription is in the past (RevenueCat fact sheet,
+        // section 3, rows 3 and 13).
         return spec.isOver ? spec.time - .seconds(60) : purchased(spec) + .days(30)
     }
 
-    /// None when the product maps to no entitlement; names of consumables begin with `coins`.
+    /// Returns the entitlements of the product in an event.
+    ///
+    /// The list is empty for a consumable, whose name begins with `coins`.
     private func entitlements(_ spec: EventSpec) -> [String] {
         spec.product.hasPrefix("coins") ? [] : [context.entitlement]
     }
 
-    /// The store's id of a product: what the profile maps, else the name; Play joins the base plan that
-    /// every subscription there has, and nothing else.
+    /// Returns the store's ID of a product: the ID in the profile, or else the name itself.
+    ///
+    /// On Play, subscriptions have a base plan, which is appended to the ID.
     package func productID(_ name: String, store: String) -> String {
         let id = context.products[name] ?? name
         let isSubscription = Catalog().product(name).days != nil
         return store == "PLAY_STORE" && isSubscription && !id.contains(":") ? "\(id):base-plan" : id
     }
 
-    /// The forms of section 2.5: Stripe repeats one id, Play appends a renewal counter.
+    /// Returns the transaction IDs of a purchase in the formats of section 2.5 of the RevenueCat
+    /// fact sheet.
+    ///
+    /// Stripe repeats one ID, and Play appends a renewal counter.
     private func transactionID(_ spec: EventSpec) -> (current: String, original: String) {
         let user = spec.boughtBy ?? spec.user ?? spec.from.first ?? ""
         let original = context.namespace.transactionID(of: user, spec.continues ?? spec.product)

@@ -1,17 +1,20 @@
 package import Conformance
 
-/// One event of RevenueCat: what happened, before it is text.
+/// The facts of a RevenueCat webhook event, before they are encoded.
 ///
-/// A contract's line and a purchase in the store model both become this value; they state facts and
-/// know no key. `RevenueCatEventWriter` is the only place that does.
+/// An event in a contract and a purchase in the store model both become this value. Only
+/// `RevenueCatEventWriter` knows the JSON keys.
 package struct RevenueCatEvent: Hashable, Sendable {
-    /// One of `EventSpec.types`, or any other text: the set is open.
+    /// The type of the event.
+    ///
+    /// It is one of `EventSpec.types` or any other string, because RevenueCat may add types.
     package var type: String
-    /// Unique per event, upper case as in every capture.
+    /// The unique ID of the event, in upper case as in every captured event.
     package var id: String
-    /// When RevenueCat generated the event, not when it is sent.
+    /// The time at which RevenueCat generated the event, which can be earlier than the time of
+    /// sending.
     package var time: Instant
-    /// The app's id in RevenueCat.
+    /// The ID of the app at RevenueCat.
     package var appID: String
     package var content: Content
 
@@ -23,11 +26,13 @@ package struct RevenueCatEvent: Hashable, Sendable {
         self.content = content
     }
 
-    /// The sets of fields that types carry (fact sheet, sections 2.2 and 2.6).
+    /// The facts that depend on the type of the event (RevenueCat fact sheet, sections 2.2 and
+    /// 2.6).
     ///
-    /// An identity is missing only where a contract names nobody.
+    /// The identity is missing only if a contract names no user.
     package enum Content: Hashable, Sendable {
-        /// The lifecycle types, and every type that nobody knows yet.
+        /// The facts of an event about the lifecycle of a purchase, and of an event of unknown
+        /// type.
         case lifecycle(Identity?, Item, Detail)
         case transfer(Transfer)
         case temporaryGrant(Identity?, Item)
@@ -35,19 +40,22 @@ package struct RevenueCatEvent: Hashable, Sendable {
         case enrollment(Identity?, Enrollment)
         case redemption(Redemption)
         case priceConsent(Identity?, Item)
-        /// `SUBSCRIBER_ALIAS`, which new projects do not get.
+        /// The facts of an event `SUBSCRIBER_ALIAS`, which new projects do not receive.
         case alias(Identity?, Item)
         case paywall(Identity?, PaywallVisit)
     }
 
-    /// Whom an event is about (section 2.4).
+    /// The IDs and attributes of the customer that an event concerns (RevenueCat fact sheet,
+    /// section 2.4).
     package struct Identity: Hashable, Sendable {
         package var current: String
         package var original: String
         package var aliases: [String]
-        /// Name → `{value, updated_at_ms}`.
+        /// The attributes of the customer.
+        ///
+        /// Each name has a value of the form `{value, updated_at_ms}`.
         package var attributes: JSONObject
-        /// Experiments that the customer is enrolled in.
+        /// The experiments in which the customer is enrolled.
         package var experiments: [JSONValue] = []
 
         package init(
@@ -63,31 +71,40 @@ package struct RevenueCatEvent: Hashable, Sendable {
         }
     }
 
-    /// What was bought, where, for how long and under which ids (section 2.5).
+    /// The purchased product with its store, its dates and its transaction IDs (RevenueCat fact
+    /// sheet, section 2.5).
     package struct Item: Hashable, Sendable {
-        /// As webhooks write it: Play joins the base plan.
+        /// The product ID as webhooks spell it.
+        ///
+        /// An ID from Play includes the base plan.
         package var product: String
-        /// As webhooks write it: `APP_STORE`.
+        /// The store as webhooks spell it, for example `APP_STORE`.
         package var store: String
         package var environment: String
-        /// `NORMAL`, `TRIAL`, `INTRO`, `PROMOTIONAL`, `PREPAID`.
+        /// The type of the period: `NORMAL`, `TRIAL`, `INTRO`, `PROMOTIONAL` or `PREPAID`.
         package var period: String
         package var purchased: Instant
-        /// None: it never ends.
+        /// The end of the period.
+        ///
+        /// If nil, the period never ends.
         package var expires: Instant?
         package var transactionID: String
         package var originalTransactionID: String
-        /// Empty: the product maps to none.
+        /// The entitlements that the product grants.
+        ///
+        /// The list is empty for a product without entitlements.
         package var entitlements: [String]
         package var offering: String?
         package var offerCode: String?
         package var isFamilyShared = false
-        /// ISO 3166-1, from the last request of the SDK.
+        /// The country code (ISO 3166-1) that the SDK's latest request reported.
         package var country: String
-        /// ISO 4217.
+        /// The currency code of the payment (ISO 4217).
         package var currency: String?
         package var money = Money.none
-        /// Starts at 1; a converted trial counts.
+        /// The number of the purchase's current period, starting at 1.
+        ///
+        /// A trial that was converted counts as a period.
         package var renewalNumber: Int64 = 1
 
         package init(
@@ -117,29 +134,33 @@ package struct RevenueCatEvent: Hashable, Sendable {
         }
     }
 
-    /// What an event moves: only purchases, renewals, refunds and their reversals move any.
+    /// The payment that an event reports.
+    ///
+    /// Only purchases, renewals, refunds and reversed refunds have a payment.
     package enum Money: Hashable, Sendable {
         case none
-        /// In US dollars, and in the currency of the purchase.
+        /// The amount that was paid, in US dollars and in the currency of the purchase.
         case paid(Double, local: Double)
-        /// The same amounts, given back.
+        /// The amount that was refunded, in US dollars and in the currency of the purchase.
         case refunded(Double, local: Double)
     }
 
-    /// What exactly one lifecycle type says beside the others.
+    /// The facts that events of only one lifecycle type contain.
     package enum Detail: Hashable, Sendable {
         case none
         case renewed(isTrialConversion: Bool)
         case cancelled(reason: String)
         case expired(reason: String)
-        /// A failed charge; none: without grace.
+        /// A failed payment, with the end of the grace period; nil when there is no grace period.
         case failed(graceEnd: Instant?)
         case paused(until: Instant?)
-        /// None: an immediate change on Play, which does not name the product.
+        /// A product change, with the new product.
+        ///
+        /// The product is nil for an immediate change on Play, whose event does not name it.
         case changed(to: String?)
     }
 
-    /// Purchases that moved from one customer to another.
+    /// A transfer of purchases from one customer to another.
     package struct Transfer: Hashable, Sendable {
         package var store: String
         package var environment: String
@@ -154,7 +175,7 @@ package struct RevenueCatEvent: Hashable, Sendable {
         }
     }
 
-    /// Virtual currency that was granted or taken.
+    /// An amount of virtual currency that was granted or spent.
     package struct Currency: Hashable, Sendable {
         package var amount: Int64
         package var code: String
@@ -192,13 +213,13 @@ package struct RevenueCatEvent: Hashable, Sendable {
         }
     }
 
-    /// A web purchase that was claimed in an app.
+    /// A redemption of a web purchase in an app.
     package struct Redemption: Hashable, Sendable {
         package var store: String
         package var environment: String
         package var losers: [String]
         package var winners: [String]
-        /// `alias`, `transfer` or `redeemer_owns`.
+        /// The outcome of the redemption: `alias`, `transfer` or `redeemer_owns`.
         package var outcome: String
         package var workflow: String
         package var step: String
@@ -225,14 +246,14 @@ package struct RevenueCatEvent: Hashable, Sendable {
         }
     }
 
-    /// What somebody did on a paywall.
+    /// A user's action on a paywall.
     package struct PaywallVisit: Hashable, Sendable {
         package var paywall: String
         package var name: String
         package var session: String
         package var locale: String
         package var environment: String
-        /// The product that a tap on a package chose.
+        /// The product in the package that the user tapped on the paywall.
         package var product: String
 
         package init(

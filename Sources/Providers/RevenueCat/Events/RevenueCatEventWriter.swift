@@ -1,20 +1,23 @@
 package import Conformance
 
-/// Writes events as RevenueCat does: which keys each type and store carries, and which are null.
+/// An encoder for RevenueCat's webhook events.
 ///
-/// Source: RevenueCat fact sheet, section 2. Where the documentation's samples and what RevenueCat
-/// was seen to deliver differ, the line says which of the two it follows; a test compares every
-/// published body.
+/// It writes the keys of each type and store, and null where RevenueCat sends null.
+///
+/// Source: RevenueCat fact sheet, section 2. Where the documentation's samples differ from captured
+/// deliveries, a comment names the source that the code follows. A test compares every published
+/// body.
 package enum RevenueCatEventWriter {
-    /// The envelope around an event.
+    /// Returns the complete webhook body: an encoded event in RevenueCat's envelope.
     package static func body(_ event: JSONObject) -> JSONValue {
         ["api_version": "1.0", "event": .object(event)]
     }
 
-    /// The event itself.
+    /// Encodes an event without the envelope of the webhook body.
     package static func object(_ event: RevenueCatEvent) -> JSONObject {
-        // Documented for every type; a client's fixture of a paywall event has `event_id` instead,
-        // so that these carry both (section 2.3).
+        // The member `id` is documented for every type. The test data of a public client has
+        // `event_id` in paywall events, so these contain both members (RevenueCat fact sheet,
+        // section 2.3).
         var written: JSONObject = [
             "type": .string(event.type), "id": .string(event.id),
             "event_timestamp_ms": time(event.time),
@@ -54,7 +57,9 @@ package enum RevenueCatEventWriter {
 
     // MARK: Groups, sections 2.3 to 2.5
 
-    /// Missing for promotional grants (captures).
+    /// Returns the member with the app ID.
+    ///
+    /// Captured events about promotional grants lack this member.
     private static func app(_ id: String, _ store: String) -> JSONObject {
         store == "PROMOTIONAL" ? [:] : ["app_id": .string(id)]
     }
@@ -80,14 +85,15 @@ package enum RevenueCatEventWriter {
             "purchased_at_ms": time(item.purchased),
             "expiration_at_ms": item.expires.map(time) ?? .null,
             "environment": .string(item.environment),
-            // Deprecated: filled in captures of promotional grants, null in those of Stripe; the
-            // documentation's samples have both.
+            // This member is deprecated. Captures fill it for promotional grants and have null for
+            // Stripe; the documentation's samples contain both.
             "entitlement_id": isPromotional ? text(item.entitlements.first) : .null,
             "entitlement_ids": entitlements(item),
             "presented_offering_id": text(item.offering),
             "transaction_id": .string(item.transactionID),
             "original_transaction_id": .string(item.originalTransactionID),
-            // Null in captures of promotional grants, false outside the App Store.
+            // This member is null in captures of promotional grants, and false outside the App
+            // Store.
             "is_family_share": isPromotional ? .null : .bool(item.isFamilyShared),
             "country_code": country(item),
             "store": .string(item.store),
@@ -100,17 +106,22 @@ package enum RevenueCatEventWriter {
         return fields
     }
 
-    /// Null in captures of Stripe and of promotional grants.
+    /// Returns the value of the event's country code, which is null in captures of Stripe and of
+    /// promotional grants.
     private static func country(_ item: RevenueCatEvent.Item) -> JSONValue {
         ["STRIPE", "PROMOTIONAL"].contains(item.store) ? .null : .string(item.country)
     }
 
-    /// Null, not empty, when the product maps to no entitlement (documented).
+    /// Returns the list of the event's entitlements.
+    ///
+    /// For a product without entitlements, the value is null and not an empty list (documented).
     private static func entitlements(_ item: RevenueCatEvent.Item) -> JSONValue {
         item.entitlements.isEmpty ? .null : .strings(item.entitlements)
     }
 
-    /// Zero on every type that moves no money (samples and captures alike).
+    /// Returns the event's members about prices.
+    ///
+    /// They are zero for every type without a payment (samples and captures).
     private static func money(_ money: RevenueCatEvent.Money) -> JSONObject {
         let (dollars, local): (Double, Double) =
             switch money {
@@ -123,12 +134,15 @@ package enum RevenueCatEventWriter {
         ]
     }
 
-    /// The documentation's "sometimes" fields about who keeps how much, and what goes with them:
-    /// each store has its own.
+    /// Returns the members about the shares of the revenue, and related members that depend on the
+    /// store.
+    ///
+    /// The documentation marks them as "sometimes" present.
     private static func shares(_ item: RevenueCatEvent.Item, _ type: String) -> JSONObject {
         switch item.store {
         case "PROMOTIONAL":
-            // Captures. Null in those of a grant and an end, zero in that of a revocation.
+            // From captures: the tax is null for a grant and for its end, and zero for a
+            // revocation.
             let tax: JSONValue = type == "CANCELLATION" ? 0 : .null
             return merged(
                 [
@@ -138,7 +152,8 @@ package enum RevenueCatEventWriter {
                 discounts(type)
             )
         case "STRIPE":
-            // Captures. Undocumented: `price_id`; null: the tax of what was not charged.
+            // From captures: `price_id` is undocumented, and the tax is null when nothing was
+            // charged.
             let isUncharged = type == "BILLING_ISSUE" || type == "EXPIRATION"
             return merged(
                 [
@@ -150,10 +165,11 @@ package enum RevenueCatEventWriter {
                 discounts(type)
             )
         case "PLAY_STORE":
-            // The documentation's samples have no more than this.
+            // The documentation's samples for this store contain only this member.
             return ["takehome_percentage": number(0.7)]
         default:
-            // The documentation's samples of 2026; of these only a reversed refund is numbered.
+            // From the documentation's samples of 2026, in which only a reversed refund has a
+            // renewal number.
             var fields: JSONObject = [
                 "tax_percentage": number(0), "commission_percentage": number(0.3),
                 "takehome_percentage": number(0.7),
@@ -166,7 +182,9 @@ package enum RevenueCatEventWriter {
         }
     }
 
-    /// On the three types that buy (documented), null in every capture of them.
+    /// Returns the members about discounts, which only the three purchase types have (documented).
+    ///
+    /// They are null in every captured event.
     private static func discounts(_ type: String) -> JSONObject {
         guard ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type) else {
             return [:]
@@ -176,7 +194,7 @@ package enum RevenueCatEventWriter {
         ]
     }
 
-    /// Keys that exactly one type carries (documented).
+    /// Returns the members that events of only one type contain (documented).
     private static func detail(_ detail: RevenueCatEvent.Detail) -> JSONObject {
         switch detail {
         case .none: [:]
@@ -186,21 +204,21 @@ package enum RevenueCatEventWriter {
         case .failed(let graceEnd):
             ["grace_period_expiration_at_ms": graceEnd.map(time) ?? .null]
         case .paused(let end): ["auto_resume_at_ms": end.map(time) ?? .null]
-        // Never null: omitted on immediate changes at Play.
+        // The member `new_product_id` is never null: it is omitted for immediate changes on Play.
         case .changed(let product): product.map { ["new_product_id": .string($0)] } ?? [:]
         }
     }
 
-    /// What a type has no value for, though it has the key.
+    /// The members whose value is always null, by the type of the event.
     private static let empties: [String: [String]] = [
-        // A capture of the dashboard's test event: fifteen nulls.
+        // From a capture of the dashboard's test event, in which fifteen members are null.
         "TEST": [
             "entitlement_id", "entitlement_ids", "presented_offering_id", "transaction_id",
             "original_transaction_id", "is_family_share", "currency", "price",
             "price_in_purchased_currency", "takehome_percentage", "offer_code", "tax_percentage",
             "commission_percentage", "metadata", "renewal_number",
         ],
-        // The documentation's sample.
+        // From the documentation's sample of an invoice event.
         "INVOICE_ISSUANCE": [
             "period_type", "expiration_at_ms", "entitlement_ids", "transaction_id",
             "original_transaction_id", "takehome_percentage", "tax_percentage",
@@ -210,11 +228,11 @@ package enum RevenueCatEventWriter {
 
     private static func empty(_ fields: inout JSONObject, of type: String) {
         for key in empties[type] ?? [] { fields[key] = .null }
-        // Nothing is paid yet, and the sample says so by leaving the key out.
+        // Nothing is paid yet; the documentation's sample omits the member `price`.
         if type == "INVOICE_ISSUANCE" { fields["price"] = nil }
     }
 
-    // MARK: Types with their own fields, section 2.6
+    // MARK: Types with special fields, section 2.6
 
     private static func transfer(
         _ transfer: RevenueCatEvent.Transfer,
@@ -303,7 +321,8 @@ package enum RevenueCatEventWriter {
         return fields
     }
 
-    /// As a public client's fixture has it.
+    /// Encodes the event about a redeemed web purchase, in the format of a public client's test
+    /// data.
     private static func redemption(_ redemption: RevenueCatEvent.Redemption) -> JSONObject {
         [
             "store": .string(redemption.store),
@@ -318,7 +337,9 @@ package enum RevenueCatEventWriter {
         ]
     }
 
-    /// *Unverified*: a third party's reading of the documentation.
+    /// Encodes the event about the consent to a price increase.
+    ///
+    /// The format is *unverified*: it follows a third party's reading of the documentation.
     private static func priceConsent(
         _ identity: RevenueCatEvent.Identity?,
         _ item: RevenueCatEvent.Item,
@@ -341,7 +362,8 @@ package enum RevenueCatEventWriter {
         return fields
     }
 
-    /// As a public client's fixture has it: attributes are plain values here.
+    /// Encodes a paywall event in the format of a public client's test data, in which attributes
+    /// are plain values.
     private static func paywall(
         _ identity: RevenueCatEvent.Identity?,
         _ visit: RevenueCatEvent.PaywallVisit,

@@ -1,19 +1,24 @@
 package import Conformance
 
-/// States the facts of the events that the store model causes; the writer turns them into bodies.
+/// Functions that create the events about changes in the fake RevenueCat's store model.
+///
+/// `RevenueCatEventWriter` encodes the events.
 extension RevenueCatState {
-    /// The envelope around an event.
+    /// Returns the complete webhook body: an encoded event in RevenueCat's envelope.
     package static func body(_ event: JSONObject) -> JSONValue {
         RevenueCatEventWriter.body(event)
     }
 
-    /// How much money an event reports: the price on purchases, less than nothing on a refund.
+    /// The payment that an event about a purchase reports: none, the price of the purchase, or a
+    /// refund of the price.
     enum Money { case none, price, refund }
 
-    /// Where the SDK's last request came from, in every customer's case.
+    /// The country that the SDK's latest request reports.
+    ///
+    /// It is the same for every customer of the fake.
     private static let country = "US"
 
-    /// Sends an event with a new id.
+    /// Creates an event with a new ID and adds it to the events to be sent.
     private mutating func tell(
         _ type: String,
         _ content: RevenueCatEvent.Content,
@@ -38,7 +43,8 @@ extension RevenueCatState {
         emit(RevenueCatEventWriter.object(event))
     }
 
-    /// Sends a lifecycle event about a purchase.
+    /// Sends an event about the lifecycle of a purchase, and grants or takes back the virtual
+    /// currencies of the product.
     mutating func emit(
         _ type: String,
         _ purchase: Purchase,
@@ -53,15 +59,17 @@ extension RevenueCatState {
         case .price where Self.granting.contains(type):
             grantCurrencies(purchase, of: number, sign: 1, at: time)
         case .refund: grantCurrencies(purchase, of: number, sign: -1, at: time)
-        // Nothing was paid, or what was paid is only told again.
+        // Nothing was paid, or the event repeats a payment that an earlier event reported.
         case .price, .none: break
         }
     }
 
-    /// The events that say that something was paid for (fact sheet, section 2.2).
+    /// The types of events that report a payment (RevenueCat fact sheet, section 2.2).
     private static let granting: Set = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"]
 
-    /// Gives what a product grants of virtual currencies, or takes it back, and tells of it.
+    /// Grants the virtual currencies that a product includes, or takes them back if `sign` is -1.
+    ///
+    /// Sends the events about this change.
     private mutating func grantCurrencies(
         _ purchase: Purchase,
         of number: Int,
@@ -123,7 +131,7 @@ extension RevenueCatState {
         return number.double ?? 0
     }
 
-    // MARK: Types with their own facts, section 2.6
+    // MARK: Types with special facts, section 2.6
 
     mutating func emitTransfer(
         from losers: [String],
@@ -182,7 +190,7 @@ extension RevenueCatState {
             currencies?[code]
             ?? VirtualCurrency(name: "Credits", description: "Credits to spend", made: time)
         currencies = (currencies ?? [:]).merging([code: known]) { old, _ in old }
-        // No balance falls below nothing: what is not there is not taken.
+        // A balance never falls below zero, so no more than the balance is taken back.
         let amount = max(amount, -(customers[number]?.balances?[code] ?? 0))
         adjust(number, [code: amount])
         guard let customer = customers[number] else { return }
@@ -236,12 +244,16 @@ extension RevenueCatState {
         )
     }
 
-    /// An unpaid invoice of RevenueCat's own billing: nothing is bought yet.
+    /// Sends an event about an unpaid invoice of RevenueCat's own billing.
+    ///
+    /// Nothing is bought yet.
     mutating func emitInvoice(_ purchase: Purchase, of number: Int, at time: Instant) {
         emit("INVOICE_ISSUANCE", purchase, of: number, at: time, money: .price)
     }
 
-    /// The dashboard's test button: a made-up user with two ids; nothing is stored.
+    /// Sends the event of the dashboard's test button.
+    ///
+    /// It names a made-up user with two IDs, and the fake stores nothing about that user.
     mutating func emitTest(at time: Instant) {
         let id = newEventID()
         let user = ids.uuid()

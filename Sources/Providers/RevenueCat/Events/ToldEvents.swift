@@ -1,19 +1,21 @@
 package import Conformance
 
-/// Events that somebody else made: what they report happens in the model, so that REST says what
-/// the event says.
+/// Functions that apply events from outside the store model to the model, so that REST responses
+/// agree with these events.
 extension RevenueCatState {
-    /// Types that say how a purchase stands.
+    /// The types of events that describe the state of a purchase.
     ///
-    /// A change of product is information only; the paired purchase carries the new state.
+    /// The event about a product change is missing here, because it is only informative. The
+    /// purchase event that accompanies it contains the new state.
     private static let standing: Set<String> = [
         "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION", "EXPIRATION",
         "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "BILLING_ISSUE",
         "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED", "TEMPORARY_ENTITLEMENT_GRANT",
     ]
 
-    /// Lets what an event reports happen in the model; events that the model made itself are in it
-    /// already.
+    /// Applies a RevenueCat event to the store model.
+    ///
+    /// An event that the model itself created must not be applied again.
     package mutating func apply(_ body: JSONValue) {
         guard let event = body["event"]?.object, let type = event["type"]?.string,
             let asOf = Self.instant(event["event_timestamp_ms"])
@@ -44,8 +46,9 @@ extension RevenueCatState {
         customers[number]?.put(purchase)
     }
 
-    /// Whether the event takes back the money of what was bought once, which is shown no more then (fact
-    /// sheet 3, row 18).
+    /// Returns whether the event refunds a one-time purchase.
+    ///
+    /// If so, removes that purchase from REST responses (RevenueCat fact sheet, section 3, row 18).
     private mutating func refundsOneTime(
         _ event: JSONObject,
         _ type: String,
@@ -59,11 +62,12 @@ extension RevenueCatState {
         return true
     }
 
-    /// The end of a period that was renewed since says nothing of the one that runs, however late it
-    /// is told.
+    /// Whether the event ends a period of the subscription that was already renewed.
     ///
-    /// A refund of an earlier period is never told. Source: identity rules, S-15 and X-15;
-    /// RevenueCat fact sheet 3, row 13b.
+    /// Such an event does not concern the current period, however late the event arrives.
+    ///
+    /// RevenueCat never sends refunds of an earlier period. Source: identity rules, S-15 and X-15;
+    /// RevenueCat fact sheet, section 3, row 13b.
     private static func endsEarlierPeriod(
         _ event: JSONObject,
         _ type: String,
@@ -75,7 +79,7 @@ extension RevenueCatState {
         return purchased < began
     }
 
-    /// The purchase as the event's lifecycle fields describe it.
+    /// Returns the purchase that the lifecycle fields of an event describe.
     private static func purchase(
         _ event: JSONObject,
         _ asOf: Instant,
@@ -109,7 +113,8 @@ extension RevenueCatState {
         "TEMPORARY_ENTITLEMENT_GRANT",
     ]
 
-    /// What the type says about the purchase, beside its dates.
+    /// Applies to a purchase the information that follows from the event's type, in addition to the
+    /// event's dates.
     private static func settle(
         _ purchase: inout Purchase,
         _ type: String,
@@ -117,8 +122,8 @@ extension RevenueCatState {
         after old: Purchase?
     ) {
         let asOf = purchase.asOf
-        // Whoever pays or comes back is healed; everything else leaves the flags as they are
-        // (identity rules, S-13 and effect table C.1).
+        // A payment or a resumed renewal clears the flags of a purchase. All other events leave the
+        // flags unchanged (identity rules, S-13 and effect table C.1).
         if !Self.healing.contains(type) {
             purchase.unsubscribed = old?.unsubscribed
             purchase.billingIssue = old?.billingIssue
@@ -135,14 +140,15 @@ extension RevenueCatState {
             purchase.graceEnd = instant(event["grace_period_expiration_at_ms"])
         case "EXPIRATION":
             purchase.unsubscribed = old?.unsubscribed ?? asOf
-            // A refund ends the period, and the end that follows it does not undo the refund.
+            // A refund ends the period. The expiration event that follows must not undo the refund.
             if old?.transactionID == purchase.transactionID { purchase.refunded = old?.refunded }
-            // Captures show an expiry far ahead here; the subscription is over all the same.
+            // Captured expiration events contain an expiration date far in the future. The
+            // subscription has ended nevertheless.
             purchase.expires = min(purchase.expires ?? asOf, asOf)
         case "SUBSCRIPTION_PAUSED":
             purchase.graceEnd = old?.graceEnd
             purchase.resume = instant(event["auto_resume_at_ms"])
-        // The others say all in their dates.
+        // For all other types, the dates of the event contain all information.
         default: break
         }
     }

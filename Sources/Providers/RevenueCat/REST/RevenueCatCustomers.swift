@@ -1,16 +1,17 @@
 internal import Conformance
 
-/// Customers over REST v1: reading, naming, attributes and what they are offered.
+/// The operations of REST v1 on customers: reading, identifying, attributes and offerings.
 extension RevenueCatState {
     private static let platforms: Set<String> = [
         "ios", "android", "amazon", "macos", "uikitformac", "stripe", "roku", "paddle",
     ]
 
-    /// A read creates the customer when it is unknown.
+    /// Returns the response with a customer; creates the customer if the App User ID is unknown.
     mutating func read(_ id: String, _ call: Call) -> HTTPMessage.Response {
         let isNew = customerByID[id] == nil
         let number = customer(named: [id], original: id, call.now)
-        // Only a device's read updates `last_seen`; backends leave `X-Platform` out.
+        // Only a read by a device updates `last_seen`. Backends do not send the header
+        // `X-Platform`.
         if let platform = call.platform { _ = see(id, call.now, platform: platform) }
         return info(number, isNew ? settings.createdByReadStatus : 200, call)
     }
@@ -76,7 +77,7 @@ extension RevenueCatState {
         for member in attributes.members {
             let time = member.value["updated_at_ms"]?.int64 ?? call.now.milliseconds
             let known = customers[number]?.attributes[member.key]?["updated_at_ms"]?.int64
-            // The older write loses.
+            // An older write of an attribute does not overwrite a newer one.
             guard known.map({ $0 <= time }) ?? true else { continue }
             let text = member.value["value"]?.string ?? ""
             customers[number]?.attributes[member.key] =
@@ -86,7 +87,10 @@ extension RevenueCatState {
         return info(number, 200, call)
     }
 
-    /// Letters, digits, `-` and `_`, at most fifty; a name that RevenueCat reserves begins with `$`.
+    /// Whether the name of a customer attribute is valid: letters, digits, `-` and `_`, at most
+    /// fifty characters.
+    ///
+    /// Names that RevenueCat reserves begin with `$`.
     static func isKeyName(_ key: String) -> Bool {
         let name = key.hasPrefix("$") ? key.dropFirst() : key[...]
         return (1...50).contains(key.utf8.count) && !name.isEmpty
@@ -97,7 +101,8 @@ extension RevenueCatState {
             }
     }
 
-    /// What is wrong with single attributes, as `attribute_errors` tells it.
+    /// Returns the problems of single customer attributes, in the format of the response's
+    /// `attribute_errors`.
     private static func complaints(
         _ attributes: JSONObject
     ) throws(RevenueCatError) -> [JSONValue] {
@@ -132,7 +137,8 @@ extension RevenueCatState {
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try demand(.publicKey, call)
-        // The key of an app says which store is meant; an older key does not.
+        // The public key of an app determines the store. An older public key does not, so the
+        // request must name its platform.
         if call.platform != nil || !call.hasAppKey { try demandPlatform(call) }
         let override = customerByID[id].flatMap { customers[$0]?.offeringOverride }
         let packages: [JSONValue] = catalog.sold.map { product in
@@ -148,7 +154,7 @@ extension RevenueCatState {
                 "identifier": .string(name), "platform_product_identifier": .string(product),
             ]
         }
-        // Who is offered something else than all others is offered an offering that is there.
+        // The offering that overrides the standard one must be in the list too.
         var offerings = [("default", "The standard offering")]
         if let override, override != "default" {
             offerings.append((override, "An offering for single customers"))

@@ -1,17 +1,19 @@
 internal import Conformance
 
-/// An error of REST v1 or v2 (fact sheet, sections 4.3 and 4.4).
+/// An error response of RevenueCat's REST v1 or v2 (RevenueCat fact sheet, sections 4.3 and 4.4).
 struct RevenueCatError: Error, Hashable, Sendable {
     let response: HTTPMessage.Response
 
-    /// v1: a code and a message.
+    /// Creates an error in the format of REST v1, with a numeric code and a message.
     init(_ status: Int, _ code: Int64, _ message: String, _ attributes: [JSONValue] = []) {
         var body: JSONObject = ["code": .integer(code), "message": .string(message)]
         if !attributes.isEmpty { body["attribute_errors"] = .array(attributes) }
         response = HTTPMessage.Response(status, json: .object(body))
     }
 
-    /// v2: a type, and what to do about it; `backoff` is in milliseconds.
+    /// Creates an error in the format of REST v2, with a type and a message.
+    ///
+    /// `backoff` is the requested pause in milliseconds.
     init(
         v2 status: Int,
         _ type: String,
@@ -38,6 +40,6 @@ struct RevenueCatError: Error, Hashable, Sendable {
         self.response = response
     }
 
-    /// No such route of v1.
+    /// The error for an unknown path of REST v1.
     static let notFound = RevenueCatError(404, 7226, "Not found.")
 }

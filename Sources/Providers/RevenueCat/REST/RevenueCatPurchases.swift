@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// What a developer does to purchases over REST v1: promotional grants, and Play's own actions.
+/// The operations of REST v1 with which developers change purchases: promotional grants, and
+/// operations for Google Play purchases.
 extension RevenueCatState {
     mutating func promotional(
         _ id: String,
@@ -37,7 +38,8 @@ extension RevenueCatState {
         }
     }
 
-    /// A date in milliseconds; nil when the body has none.
+    /// Returns a date from a member of the request body that contains milliseconds; nil when the
+    /// member is missing.
     private static func date(
         _ name: String,
         _ call: Call
@@ -49,15 +51,18 @@ extension RevenueCatState {
         return date.instant
     }
 
-    /// `subscriptions/{product}/defer`, `…/revoke`, `subscriptions/{txn}/cancel`,
-    /// `transactions/{txn}/refund`: Play only; `subscriptions/{txn}/extend`: Apple only.
+    /// Carries out the operations of REST v1 on a single purchase.
+    ///
+    /// For Google Play only: `subscriptions/{product}/defer`, `…/revoke`,
+    /// `subscriptions/{txn}/cancel` and `transactions/{txn}/refund`. For the App Store only:
+    /// `subscriptions/{txn}/extend`.
     mutating func playAction(
         _ id: String,
         _ rest: [String],
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         try demand(.secret, call)
-        // `…/subscriptions/{product}/{txn}/cancel` names the transaction in front of the verb.
+        // In the path `…/subscriptions/{product}/{txn}/cancel`, the transaction precedes the verb.
         guard rest.count == 3 || (rest.count == 4 && rest[3] == "cancel") else {
             throw .notFound
         }
@@ -75,7 +80,8 @@ extension RevenueCatState {
         guard found.store == "PLAY_STORE" else {
             throw RevenueCatError(400, 7231, "Only Google Play purchases can be changed here.")
         }
-        // The refund of an earlier period says nothing and takes nothing (row 13b).
+        // A refund of an earlier period sends no event and revokes nothing (RevenueCat fact sheet,
+        // section 3, row 13b).
         let isEarlier =
             rest[0] == "transactions" && wanted != found.transactionID
             && wanted != found.productID
@@ -89,7 +95,9 @@ extension RevenueCatState {
         return info(number, 200, call)
     }
 
-    /// `subscriptions/{txn}/extend`: App Store only, at most 90 days (API description of v1).
+    /// Extends a subscription for `subscriptions/{txn}/extend`.
+    ///
+    /// This works in the App Store only, by at most 90 days (API description of REST v1).
     private mutating func extend(
         _ found: Purchase,
         of id: String,

@@ -1,6 +1,6 @@
 package import Conformance
 
-/// REST v1 (fact sheet, sections 4.1 to 4.3).
+/// The fake's implementation of RevenueCat's REST v1 (RevenueCat fact sheet, sections 4.1 to 4.3).
 extension RevenueCatState {
     enum KeyKind { case secret, publicKey, any }
 
@@ -12,14 +12,14 @@ extension RevenueCatState {
 
         var platform: String? { request[field: "x-platform"] }
 
-        /// Whether the key belongs to one app of one store.
+        /// Whether the request's API key is the public key of one app in one store.
         var hasAppKey: Bool {
             let sent = request.authorization?.credential ?? ""
             return RevenueCatState.appKeys.contains(where: sent.hasPrefix)
         }
     }
 
-    /// What the keys of apps begin with.
+    /// The prefixes of the public API keys that RevenueCat issues to apps.
     static let appKeys = ["appl_", "goog_", "amzn_", "test_", "strp_", "rcb_", "mac_"]
 
     package mutating func respond(
@@ -35,15 +35,17 @@ extension RevenueCatState {
         }
     }
 
-    /// A failure in the shape of the version that was called.
+    /// Returns an error response in the format of the REST version that was called.
     func failure(_ status: Int, isV2: Bool) -> HTTPMessage.Response {
         isV2
             ? RevenueCatError(v2: status, "server_error", "Internal error.").response
             : RevenueCatError(status, 7110, "Internal error.").response
     }
 
-    /// The 429 of the version that was called, which asks for so many milliseconds of pause in its
-    /// body and its head alike (fact sheet, sections 4.3 and 4.4).
+    /// Returns the 429 response of the REST version that was called.
+    ///
+    /// Its body and its header contain the requested pause in milliseconds (RevenueCat fact sheet,
+    /// sections 4.3 and 4.4).
     func rateLimited(_ milliseconds: Int64, isV2: Bool) -> HTTPMessage.Response {
         let message = "Rate limit exceeded"
         var response =
@@ -92,8 +94,10 @@ extension RevenueCatState {
 
     // MARK: Keys and limits
 
-    /// Whether the caller holds a secret key; a caller without any key counts as one when none is
-    /// demanded.
+    /// Returns whether the caller has a secret API key; throws when the caller's key is not valid.
+    ///
+    /// While the fake itself has no key, every caller without the public key of an app counts as
+    /// one.
     private func authorize(
         _ request: HTTPMessage.Request,
         _ version: String
@@ -158,7 +162,7 @@ extension RevenueCatState {
         return response
     }
 
-    // MARK: Routes
+    // MARK: Routing
 
     private mutating func answerV1(
         _ path: [String],
@@ -167,7 +171,7 @@ extension RevenueCatState {
         guard let (operation, values) = V1Operation.table.find(call.request.method, path),
             let operation
         else { throw .notFound }
-        // Two operations are about nobody whom their path names.
+        // The paths of two operations do not contain the ID of a customer.
         let isAboutSomebody = operation != .receipts && operation != .identify
         let id = isAboutSomebody ? try Self.checked(values["app_user_id"] ?? "") : ""
         let rest = Array(path.dropFirst(2))

@@ -1,6 +1,6 @@
 internal import Conformance
 
-/// Receipts over REST v1: how an app tells of a purchase.
+/// The operation of REST v1 with which an app reports a purchase by its receipt.
 extension RevenueCatState {
     mutating func receipt(_ call: Call) throws(RevenueCatError) -> HTTPMessage.Response {
         try demand(.publicKey, call)
@@ -41,7 +41,9 @@ extension RevenueCatState {
         return info(number, 200, call, extra: ["purchased_products": .object(bought)])
     }
 
-    /// A receipt that is known is restored, one that names a product is a purchase.
+    /// Restores the purchases of a known receipt.
+    ///
+    /// A new receipt is treated as a purchase.
     private mutating func take(
         _ token: String,
         of user: String,
@@ -58,11 +60,13 @@ extension RevenueCatState {
         if let named = body["product_id"]?.string {
             product = named
         } else if body["is_restore"]?.bool == true {
-            // Nobody bought with it.
+            // The restored receipt belongs to no purchase, so only the customer is recorded as
+            // seen.
             _ = see(user, call.now, platform: call.platform)
             return
         } else {
-            // The receipt itself says it, or the store is asked; here it is the first that is sold.
+            // The real service reads the product from the receipt or asks the store. The fake uses
+            // the first product on sale.
             product = catalog.first
         }
         var action = StoreAction(.purchase, user: user)
@@ -75,14 +79,16 @@ extension RevenueCatState {
             action.environment = "SANDBOX"
         }
         let before = takeEvents()
-        // A purchase that is refused leaves what was to be told as it was.
+        // Also after a refused purchase, the pending events must be as they were before.
         defer { for event in before.reversed() { putFirst(event) } }
         try carryOut(action, at: call.now)
         adopt(token, user, product)
         if body["create_events"]?.bool == false { _ = takeEvents() }
     }
 
-    /// The receipt's token stands for the purchase from now on; its events name transactions.
+    /// Saves the receipt's token with the purchase.
+    ///
+    /// Events do not contain the token, but transaction IDs.
     private mutating func adopt(_ token: String, _ user: String, _ product: String) {
         guard let number = customerByID[user] else { return }
         let id = product.split(separator: ":").first.map(String.init) ?? product

@@ -1,10 +1,13 @@
-/// The operations of REST v1 that are served (API description of v1; fact sheet, sections 4.1 to 4.3).
+/// The operations of RevenueCat's REST v1 that the fake supports (API description of REST v1;
+/// RevenueCat fact sheet, sections 4.1 to 4.3).
 enum V1Operation: Hashable, Sendable {
     case read, delete, receipts, attribution, grant, revokeGrants, setAttributes
     case overrideOffering, deleteOverride, offerings
-    /// What is done to a purchase: its verb stands last in the path.
+    /// An operation on a purchase.
+    ///
+    /// The last part of the path is the verb, for example `refund`.
     case change
-    /// Called by the services' own libraries.
+    /// Operations that only RevenueCat's own SDKs call.
     case identify, restoreBehavior, virtualCurrencies
 
     static let table = OperationTable<V1Operation>(
@@ -12,7 +15,7 @@ enum V1Operation: Hashable, Sendable {
         root: "/v1",
         hasDescription: true,
         [
-            // Before those who could be called so.
+            // This row must precede the row that would take `identify` for the ID of a customer.
             .older("POST", "/subscribers/identify", .identify),
             .init("GET", "/subscribers/{app_user_id}", .read),
             .init("DELETE", "/subscribers/{app_user_id}", .delete),
@@ -21,7 +24,7 @@ enum V1Operation: Hashable, Sendable {
                 "POST",
                 "/subscribers/{app_user_id}/attribution",
                 .attribution,
-                deviation: "taken and not kept: nothing here reads it"
+                deviation: "the data is accepted but not stored, because the fake never reads it"
             ),
             .init(
                 "POST",
@@ -66,7 +69,8 @@ enum V1Operation: Hashable, Sendable {
                 "/subscribers/{app_user_id}/subscriptions/{store_transaction_identifier}/extend",
                 .change
             ),
-            // The guide of cancellations names the product in front of the transaction.
+            // In RevenueCat's guide about cancellations, the path contains the product before the
+            // transaction.
             .older(
                 "POST",
                 "/subscribers/{app_user_id}/subscriptions/{product}/{transaction}/cancel",

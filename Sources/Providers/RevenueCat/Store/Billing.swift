@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// Charges that fail and succeed after all (fact sheet, section 3, rows 7, 8 and 8b).
+/// Actions of the store model on failed payments, and on payments that succeed after a failure
+/// (RevenueCat fact sheet, section 3, rows 7, 8 and 8b).
 extension RevenueCatState {
     mutating func failBilling(
         _ purchase: inout Purchase,
@@ -13,7 +14,8 @@ extension RevenueCatState {
         purchase.billingIssue = now
         var graceEnd: Instant?
         if purchase.store == "STRIPE" {
-            // Stripe counts the failed period as begun and goes on trying.
+            // Stripe starts the new period although its payment failed, and then retries the
+            // payment.
             let start = purchase.expires ?? now
             purchase.period = "NORMAL"
             purchase.purchased = start
@@ -54,14 +56,14 @@ extension RevenueCatState {
         at now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.billingIssue != nil else {
-            throw Refusal("\(purchase.productID) has no billing issue")
+            throw Refusal("\(purchase.productID) has no failed payment")
         }
         guard purchase.store == "STRIPE" else {
             purchase.hasEnded = false
             renew(&purchase, of: number, at: now)
             return
         }
-        // The same period and number as the failed charge announced.
+        // The renewal has the same period and number as the failed payment before it.
         let product = catalog.product(purchase.productID)
         purchase.billingIssue = nil
         purchase.unsubscribed = nil

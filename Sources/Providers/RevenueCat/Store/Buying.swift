@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// Buying (fact sheet, section 3, rows 1, 5, 14 to 16, 18 and 19).
+/// Actions of the store model that buy a product (RevenueCat fact sheet, section 3, rows 1, 5, 14
+/// to 16, 18 and 19).
 extension RevenueCatState {
     mutating func transactionID(_ store: String) -> String {
         switch store {
@@ -56,7 +57,7 @@ extension RevenueCatState {
 
     mutating func buy(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {
         guard action.store != "PROMOTIONAL" else {
-            throw Refusal("a promotional entitlement is a grant, not a purchase")
+            throw Refusal("a promotional entitlement cannot be bought; use the action grant")
         }
         let number = see(action.user, now)
         var purchase = newPurchase(action, now)
@@ -67,9 +68,11 @@ extension RevenueCatState {
         }
         let old = customers[number]?.subscriptions[purchase.productID]
         if let old, !old.hasEnded, old.isActive(at: now) {
-            // A second subscription to the same product would be refused by the store.
+            // The store would refuse a second subscription to the same product.
             guard old.unsubscribed != nil || old.isTemporary else {
-                throw Refusal("\(action.user) already has \(purchase.productID)")
+                throw Refusal(
+                    "\(action.user) already has an active subscription to \(purchase.productID)"
+                )
             }
         }
         if let old, !old.isTemporary {

@@ -1,16 +1,20 @@
 internal import Conformance
 
-/// All customers by number, with what is asked of all of them at once: what is due next, and whose a
-/// transaction or a receipt is.
+/// A table of all customers in the fake RevenueCat, by number.
+///
+/// Its indexes find the next automatic change, and the customer who owns a transaction or a
+/// receipt.
 struct CustomerBook: Hashable, Sendable {
     private var customers: SharedTable<Int, Customer> = [:]
-    /// Periods that begin at their moment.
+    /// The subscriptions whose next change is a new period, sorted by the time at which it begins.
     private var renewals = SharedOrder<Due>()
-    /// Periods that end; a store is late to notice.
+    /// The subscriptions whose next change is the end of a period, sorted by that time.
+    ///
+    /// A store notices the end with a delay.
     private var ends = SharedOrder<Due>()
     private var marks = SharedIndex<Mark, Int>()
 
-    /// A moment at which something happens to a subscription by itself.
+    /// The time of the next automatic change of a subscription, with the customer and the product.
     struct Due: Hashable, Comparable {
         let time: Instant
         let number: Int
@@ -21,9 +25,9 @@ struct CustomerBook: Hashable, Sendable {
         }
     }
 
-    /// What purchases are recognised by.
+    /// An identifier by which the store model recognizes a purchase.
     enum Mark: Hashable, Comparable {
-        /// Its own or the first one's.
+        /// The ID of the purchase's current transaction or of its first transaction.
         case transaction(String)
         case receipt(String)
     }
@@ -36,9 +40,11 @@ struct CustomerBook: Hashable, Sendable {
         }
     }
 
-    // MARK: What is asked of all
+    // MARK: Queries
 
-    /// What happens next; ends are noticed so much later than they come.
+    /// Returns the next automatic change of a subscription.
+    ///
+    /// The store notices the end of a period with this delay.
     func nextDue(noticedAfter delay: Duration) -> Due? {
         let end = ends.first.map {
             Due(time: $0.time + delay, number: $0.number, productID: $0.productID)
@@ -46,17 +52,17 @@ struct CustomerBook: Hashable, Sendable {
         return [renewals.first, end].compactMap { $0 }.min()
     }
 
-    /// All of them, in no order.
+    /// All customers, in no particular order.
     var all: [Customer] { Array(customers.values) }
 
     var numbers: [Int] { Array(customers.keys) }
 
-    /// The customers who have a purchase with that mark, oldest first.
+    /// Returns the customers who own a purchase with this transaction ID or receipt, oldest first.
     func owners(of mark: Mark) -> [(number: Int, customer: Customer)] {
         marks.ids(under: mark).compactMap { number in customers[number].map { (number, $0) } }
     }
 
-    // MARK: Keeping up
+    // MARK: Indexes
 
     private mutating func update(from old: Customer?, to new: Customer?, _ number: Int) {
         if let old, let new, old.subscriptions == new.subscriptions, old.oneTime == new.oneTime {
@@ -104,7 +110,9 @@ struct CustomerBook: Hashable, Sendable {
     }
 }
 
-/// Written as a dictionary of the customers; the rest is found again.
+/// Saves only the customers, as a dictionary by number.
+///
+/// The indexes are rebuilt when they are loaded.
 extension CustomerBook: Codable {
     init(from decoder: any Decoder) throws {
         customers = try SharedTable(from: decoder)

@@ -1,9 +1,12 @@
 internal import Conformance
 
-/// Access that nobody bought: promotional grants, and those of an outage (fact sheet, section 3, rows 20
-/// to 22 and 25).
+/// Actions of the store model that grant access without a purchase: promotional grants, and
+/// temporary grants during a store outage.
+///
+/// Source: RevenueCat fact sheet, section 3, rows 20 to 22 and 25.
 extension RevenueCatState {
-    /// How long each promotional duration is, in hours (section 4.1).
+    /// The length in hours of each named duration of a promotional grant (RevenueCat fact sheet,
+    /// section 4.1).
     package static let promotionalHours: [String: Int64] = [
         "daily": 24, "three_day": 72, "weekly": 7 * 24, "two_week": 14 * 24,
         "monthly": 31 * 24, "two_month": 61 * 24,
@@ -11,12 +14,14 @@ extension RevenueCatState {
         "lifetime": 200 * 365 * 24,
     ]
 
+    /// Grants a promotional entitlement to a customer.
+    ///
     /// - Parameters:
-    ///   - action: For whom, which entitlement, and how long, in words.
-    ///   - start: From when on the words count; access begins at once all the same.
-    ///   - until: When it ends, in the place of the words.
-    ///   - now: The time.
-    /// - Throws: A refusal where the words are none.
+    ///   - action: The customer, the entitlement, and the name of the duration.
+    ///   - start: The time from which the duration counts. Access begins immediately in any case.
+    ///   - until: The end of access, in place of the duration.
+    ///   - now: The current time.
+    /// - Throws: A refusal when the name of the duration is unknown.
     mutating func grant(
         _ action: StoreAction,
         from start: Instant? = nil,
@@ -27,7 +32,7 @@ extension RevenueCatState {
         let name = action.duration ?? "monthly"
         guard let hours = Self.promotionalHours[name] else {
             throw Refusal(
-                "'duration' is '\(name)', which is none of "
+                "'duration' is '\(name)', which is not one of "
                     + Self.promotionalHours.keys.sorted().joined(separator: ", ")
             )
         }
@@ -74,7 +79,7 @@ extension RevenueCatState {
                 at: now,
                 .cancelled(reason: "DEVELOPER_INITIATED")
             )
-            // The reasons differ between the two (captured).
+            // The cancellation and the expiration contain different reasons (captured).
             end(&purchase, "UNSUBSCRIBE", of: number, now + .milliseconds(100))
         }
     }

@@ -1,9 +1,13 @@
 internal import Conformance
 
-/// Whose a purchase is: logging in, restoring, transfers, family sharing and purchases from the web
-/// (fact sheet, section 3, rows 17, 23 and 26, and sections 5.3 and 5.4).
+/// Actions of the store model that change the owner of a purchase: login, restoring, transfers,
+/// family sharing and redeemed web purchases.
+///
+/// Source: RevenueCat fact sheet, section 3, rows 17, 23 and 26, and sections 5.3 and 5.4.
 extension RevenueCatState {
-    /// `logIn`: whether the id was new.
+    /// Changes the customer's App User ID as the SDK's `logIn` does.
+    ///
+    /// Returns whether the new ID was unknown before.
     mutating func identify(_ current: String, as wanted: String, _ now: Instant) -> Bool {
         let source = customer(named: [current], original: current, now)
         defer {
@@ -31,7 +35,8 @@ extension RevenueCatState {
         return false
     }
 
-    /// A receipt that belongs to `owner` is shown by `user`.
+    /// Handles a receipt of the customer `owner` that the customer `user` sends, as the project's
+    /// restore behavior requires.
     mutating func restore(
         receiptOf owner: String,
         by user: String,
@@ -44,7 +49,7 @@ extension RevenueCatState {
         let target = see(user, now)
         guard source != target else { return }
         let behavior = customers[target]?.restoreBehavior ?? settings.restoreBehavior
-        // An anonymous owner is merged under every behaviour; nothing is sent.
+        // An anonymous owner is merged under every restore behavior, and no event is sent.
         if customers[source]?.isAnonymous == true {
             merge(source, into: target)
             return
@@ -67,10 +72,10 @@ extension RevenueCatState {
         throws(StoreAction.Refusal)
     {
         guard let from = action.from, let source = customerByID[from] else {
-            throw Refusal("transfer needs 'from', a customer with a purchase")
+            throw Refusal("transfer needs 'from', the ID of a customer with a purchase")
         }
         let target = see(action.user, now)
-        guard source != target else { throw Refusal("'from' and 'user' are one customer") }
+        guard source != target else { throw Refusal("'from' and 'user' are the same customer") }
         guard customers[source]?.purchases.isEmpty == false else {
             throw Refusal("\(from) has no purchase to transfer")
         }
@@ -82,7 +87,8 @@ extension RevenueCatState {
         let losers = customers[source]?.ids ?? []
         let winners = customers[target]?.ids ?? []
         movePurchases(from: source, to: target)
-        // Only one event, addressed for the destination; no EXPIRATION for the loser (row 17).
+        // Only one event is sent, about the customer who receives the purchases. The previous owner
+        // gets no EXPIRATION (RevenueCat fact sheet, section 3, row 17).
         emitTransfer(
             from: losers,
             to: winners,
@@ -94,11 +100,11 @@ extension RevenueCatState {
 
     mutating func share(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {
         guard let from = action.from, let owner = customerByID[from] else {
-            throw Refusal("family-share needs 'from', a customer with a purchase")
+            throw Refusal("family-share needs 'from', the ID of a customer with a purchase")
         }
         var purchase = try find(action, owner)
         let number = see(action.user, now)
-        guard number != owner else { throw Refusal("'from' and 'user' are one customer") }
+        guard number != owner else { throw Refusal("'from' and 'user' are the same customer") }
         purchase.isFamilyShared = true
         purchase.transactionID = transactionID(purchase.store)
         purchase.priceUSD = 0
@@ -110,7 +116,7 @@ extension RevenueCatState {
 
     mutating func redeem(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal) {
         guard let from = action.from, let source = customerByID[from] else {
-            throw Refusal("redeem needs 'from', the customer who bought on the web")
+            throw Refusal("redeem needs 'from', the ID of the customer who bought on the web")
         }
         let target = see(action.user, now)
         let losers = customers[source]?.ids ?? [from]

@@ -1,11 +1,14 @@
 package import Conformance
 
-/// What happens by itself when time passes.
+/// Changes in the store model that happen automatically as time passes, such as renewals.
 extension RevenueCatState {
-    /// When something next happens by itself; nil when nothing will.
+    /// The time of the next automatic change of a subscription; nil when there is none.
     package var nextMoment: Instant? { nextDue?.time }
 
-    /// An end is noticed after it has come (row 3).
+    /// The next automatic change of a subscription.
+    ///
+    /// The store notices the end of a period with a delay (RevenueCat fact sheet, section 3, row
+    /// 3).
     private var nextDue: CustomerBook.Due? {
         customers.nextDue(noticedAfter: .seconds(settings.expirationDelaySeconds))
     }
@@ -27,14 +30,16 @@ extension RevenueCatState {
         Int((end - start).milliseconds / 86_400_000)
     }
 
-    /// The purchase that a store transaction belongs to, as it is now.
+    /// Returns the current state of the purchase to which a store's transaction ID belongs; nil
+    /// when no customer owns it.
     package func purchase(withTransaction id: String) -> Purchase? {
         customers.owners(of: .transaction(id)).lazy.flatMap(\.customer.purchases).first {
             $0.originalTransactionID == id || $0.transactionID == id
         }
     }
 
-    /// Lets everything happen that is due by then, in the order of its time.
+    /// Carries out all automatic changes that are due until this time, in the order of their due
+    /// times.
     package mutating func advance(to now: Instant) {
         while let due = nextDue, due.time <= now,
             var purchase = customers[due.number]?.subscriptions[due.productID]
@@ -59,7 +64,9 @@ extension RevenueCatState {
         }
     }
 
-    /// A shared purchase goes on for as long as its owner's does.
+    /// Whether a purchase shared with a family member continues.
+    ///
+    /// It continues while the purchase of its owner continues.
     func isStillShared(_ purchase: Purchase, _ time: Instant) -> Bool {
         guard purchase.isFamilyShared else { return true }
         return customers.owners(of: .transaction(purchase.originalTransactionID)).contains {
@@ -72,16 +79,20 @@ extension RevenueCatState {
 }
 
 extension Purchase {
-    /// What happens to a subscription by itself, and when.
+    /// An automatic change of a subscription, with its time.
     enum Moment: Hashable {
-        /// A period begins: at its moment.
+        /// A new period of the subscription begins, exactly at this time.
         case begins(Instant)
-        /// The last one ends, which is noticed later.
+        /// The last period of the subscription ends at this time.
+        ///
+        /// The store notices the end later.
         case ends(Instant)
     }
 
-    /// Nil when nothing will: purchases that are over, were made once, or that events from outside
-    /// tell of.
+    /// The next automatic change of the purchase.
+    ///
+    /// Nil for ended purchases, one-time purchases, and purchases that events from outside the
+    /// store model set.
     var moment: Moment? {
         guard !isScripted, !isOneTime else { return nil }
         if isPaused { return resume.map { .begins($0) } }

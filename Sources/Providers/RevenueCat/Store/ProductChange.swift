@@ -1,6 +1,9 @@
 internal import Conformance
 
-/// Another product, now or at the end of the period (fact sheet, section 3, rows 10 to 12).
+/// Actions of the store model that change a subscription to another product, now or at the end of
+/// the period.
+///
+/// Source: RevenueCat fact sheet, section 3, rows 10 to 12.
 extension RevenueCatState {
     mutating func changeProduct(
         _ purchase: inout Purchase,
@@ -10,10 +13,10 @@ extension RevenueCatState {
     ) throws(StoreAction.Refusal) {
         try requireRunning(purchase, action)
         guard let wanted = action.newProduct else {
-            throw Refusal("change-product needs 'newProduct'")
+            throw Refusal("change-product needs 'newProduct', the ID of the new product")
         }
         let product = catalog.product(wanted)
-        guard let days = product.days else { throw Refusal("\(wanted) is no subscription") }
+        guard let days = product.days else { throw Refusal("\(wanted) is not a subscription") }
         let isImmediatePlay = purchase.store == "PLAY_STORE" && !action.isAtPeriodEnd
         let plan = purchase.planID.map { ":\($0)" } ?? ""
         emit(
@@ -21,7 +24,7 @@ extension RevenueCatState {
             purchase,
             of: number,
             at: now,
-            // Missing on immediate Play changes, never null.
+            // The new product is omitted in immediate changes on Play. It is never null.
             .changed(to: isImmediatePlay ? nil : wanted + plan)
         )
         guard !action.isAtPeriodEnd else {
@@ -33,7 +36,9 @@ extension RevenueCatState {
         take(wanted, product, days: days, in: &purchase, number, now)
     }
 
-    /// The other product begins, at Play with a purchase of its own.
+    /// Starts the new product of a subscription.
+    ///
+    /// On Play, this is a new purchase if the settings select that.
     private mutating func take(
         _ wanted: String,
         _ product: Catalog.Product,
@@ -46,7 +51,7 @@ extension RevenueCatState {
         purchase.productID = wanted
         purchase.entitlements = product.entitlements
         purchase.period = "NORMAL"
-        // Stripe repeats the old start of the period.
+        // Stripe keeps the old start of the period.
         if purchase.store != "STRIPE" { purchase.purchased = now }
         purchase.expires = now + .days(days)
         purchase.priceUSD = .number(JSONNumber(product.price))
@@ -75,7 +80,9 @@ extension RevenueCatState {
         )
     }
 
-    /// The line of the product that is left stays in REST, with its end.
+    /// Ends the record of the old product after a product change.
+    ///
+    /// REST still returns this record.
     mutating func leave(_ purchase: Purchase, _ number: Int, at time: Instant) {
         var left = purchase
         left.expires = min(left.expires ?? time, time)

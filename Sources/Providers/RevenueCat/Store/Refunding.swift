@@ -1,6 +1,7 @@
 internal import Conformance
 
-/// Money that goes back, and forth again (fact sheet, section 3, rows 13 to 13c and 18).
+/// Actions of the store model that refund purchases and reverse refunds (RevenueCat fact sheet,
+/// section 3, rows 13 to 13c and 18).
 extension RevenueCatState {
     mutating func refund(_ purchase: inout Purchase, _ number: Int, _ now: Instant) {
         purchase.refunded = now
@@ -9,7 +10,8 @@ extension RevenueCatState {
         purchase.willRenew = false
         if let expires = purchase.expires { purchase.expires = min(expires, now) }
         if purchase.isOneTime {
-            // Refunded one-time purchases disappear from REST; the event still names them.
+            // A refunded one-time purchase disappears from REST responses. The event still contains
+            // the purchase.
             customers[number]?.hide(purchase)
         } else {
             save(purchase, number, now)
@@ -32,12 +34,15 @@ extension RevenueCatState {
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.refunded == nil else {
-            throw Refusal("\(purchase.productID) is refunded already")
+            throw Refusal("\(purchase.productID) is already refunded")
         }
         refund(&purchase, number, now)
     }
 
-    /// The refund is taken back; the period that was paid counts again, and may be over (row 13c).
+    /// Reverses the refund of a purchase.
+    ///
+    /// The paid period is valid again, but may have ended (RevenueCat fact sheet, section 3, row
+    /// 13c).
     mutating func reverseRefund(
         _ purchase: inout Purchase,
         _ number: Int,
@@ -54,7 +59,8 @@ extension RevenueCatState {
         if !purchase.isOneTime, let days = catalog.product(purchase.productID).days {
             let end = purchase.purchased + .days(days)
             purchase.expires = end
-            // Over in the meantime: it stays over, and the event says so by its dates.
+            // If the paid period has ended meanwhile, the purchase stays ended, as the dates in the
+            // event show.
             if end <= now {
                 purchase.hasEnded = true
                 purchase.willRenew = false

@@ -1,18 +1,20 @@
 internal import Conformance
 
-/// Periods that follow each other, are cancelled, paused and end (fact sheet, section 3, rows 2 to 4,
-/// 9, 14 and 16).
+/// Actions of the store model that renew, cancel, pause and end subscriptions (RevenueCat fact
+/// sheet, section 3, rows 2 to 4, 9, 14 and 16).
 extension RevenueCatState {
     mutating func renewalTransaction(_ purchase: Purchase) -> String {
         switch purchase.store {
-        // Stripe repeats one id, Play counts behind it (section 2.5).
+        // Stripe repeats one transaction ID, and Play appends a counter (RevenueCat fact sheet,
+        // section 2.5).
         case "STRIPE": purchase.transactionID
         case "PLAY_STORE": purchase.originalTransactionID + "..\(purchase.renewalNumber - 2)"
         default: transactionID(purchase.store)
         }
     }
 
-    /// The next period begins (rows 2, 12, 14 and 16).
+    /// Starts the next period of a subscription (RevenueCat fact sheet, section 3, rows 2, 12, 14
+    /// and 16).
     mutating func renew(_ purchase: inout Purchase, of number: Int, at time: Instant) {
         let isConversion = purchase.period == "TRIAL"
         if let next = purchase.nextProductID {
@@ -58,7 +60,7 @@ extension RevenueCatState {
         purchase.unsubscribed = time
         purchase.willRenew = false
         purchase.cancelReason = reason
-        // A pause that has not begun has nothing to come back from.
+        // A planned pause that has not begun is dropped, so it needs no time of resumption.
         if !purchase.isPaused { purchase.resume = nil }
         save(purchase, number, time)
         emit(
@@ -70,7 +72,7 @@ extension RevenueCatState {
         )
     }
 
-    /// A person, a store or a developer turns renewal off.
+    /// Turns off the renewal of a subscription, as a customer, a store or a developer does.
     mutating func cancel(
         _ purchase: inout Purchase,
         _ action: StoreAction,
@@ -79,9 +81,9 @@ extension RevenueCatState {
     ) throws(StoreAction.Refusal) {
         try requireRunning(purchase, action)
         guard purchase.unsubscribed == nil || purchase.billingIssue != nil else {
-            throw Refusal("\(purchase.productID) is cancelled already")
+            throw Refusal("\(purchase.productID) is already canceled")
         }
-        // That reason is a refund (section 2.7).
+        // A cancellation with this reason is a refund (RevenueCat fact sheet, section 2.7).
         if action.reason == "CUSTOMER_SUPPORT" {
             refund(&purchase, number, now)
         } else {
@@ -95,7 +97,7 @@ extension RevenueCatState {
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         guard purchase.unsubscribed != nil, !purchase.hasEnded else {
-            throw Refusal("\(purchase.productID) is not cancelled")
+            throw Refusal("\(purchase.productID) is not canceled")
         }
         purchase.unsubscribed = nil
         purchase.cancelReason = nil
@@ -104,7 +106,8 @@ extension RevenueCatState {
         emit("UNCANCELLATION", purchase, of: number, at: now)
     }
 
-    /// The store moves the end of the period (row 24).
+    /// Extends the current period of a subscription, as the store does (RevenueCat fact sheet,
+    /// section 3, row 24).
     mutating func extend(
         _ purchase: inout Purchase,
         _ action: StoreAction,
@@ -150,7 +153,7 @@ extension RevenueCatState {
     ) throws(StoreAction.Refusal) {
         try requireRunning(purchase, action)
         guard purchase.store == "PLAY_STORE" else {
-            throw Refusal("only Play pauses; \(purchase.productID) is from \(purchase.store)")
+            throw Refusal("only Play can pause; \(purchase.productID) is from \(purchase.store)")
         }
         let end = purchase.expires ?? now
         purchase.resume = end + (action.by ?? .days(30))
@@ -173,7 +176,7 @@ extension RevenueCatState {
             throw Refusal("\(purchase.productID) is not paused")
         }
         guard purchase.isPaused else {
-            // Before the pause began there is nothing to tell anybody.
+            // A planned pause that has not begun is removed without an event.
             purchase.resume = nil
             save(purchase, number, now)
             return

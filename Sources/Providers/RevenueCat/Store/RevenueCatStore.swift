@@ -1,16 +1,20 @@
 package import Conformance
 
-/// The stores behind RevenueCat: what a person or a store does, and what follows from it (fact
-/// sheet, section 3; the row of each flow is named where it is).
+/// The store model of the fake RevenueCat: actions of customers and stores, and their consequences.
+///
+/// Source: RevenueCat fact sheet, section 3. Comments name the row of each flow in its table.
 extension RevenueCatState {
     typealias Refusal = StoreAction.Refusal
 
-    /// Between events that are born together, as captured (row 8b).
+    /// The time between the events that one action causes, as captured (RevenueCat fact sheet,
+    /// section 3, row 8b).
     static let burst: Duration = .milliseconds(11)
 
-    /// Carries out an action; the events that it causes are taken with `takeEvents`.
+    /// Carries out an action of a customer, a store or a developer.
     ///
-    /// - Throws: A refusal that says what is missing; nothing has changed then.
+    /// `takeEvents` returns the events that the action causes.
+    ///
+    /// - Throws: A refusal that explains the problem; the state is then unchanged.
     package mutating func carryOut(
         _ action: StoreAction,
         at now: Instant
@@ -71,12 +75,12 @@ extension RevenueCatState {
         }
     }
 
-    // MARK: Changes of a purchase that is there
+    // MARK: Changes of existing purchases
 
     private mutating func change(_ action: StoreAction, _ now: Instant) throws(StoreAction.Refusal)
     {
         guard let number = customerByID[action.user] else {
-            throw Refusal("there is no customer '\(action.user)'; a purchase makes one")
+            throw Refusal("there is no customer '\(action.user)'; a purchase creates one")
         }
         customers[number]?.lastSeenID = action.user
         var purchase = try find(action, number)
@@ -105,7 +109,7 @@ extension RevenueCatState {
             emitVirtualCurrency(purchase, of: number, amount: action.amount, at: now)
         case .purchase, .transfer, .grant, .revoke, .restore, .test, .invoice, .paywall,
             .familyShare, .temporaryGrant, .redeem, .logIn, .setAttributes, .enroll:
-            throw Refusal("\(action.kind.rawValue) changes no purchase")
+            throw Refusal("the action \(action.kind.rawValue) does not change a purchase")
         }
     }
 
@@ -122,19 +126,20 @@ extension RevenueCatState {
         {
             return found
         }
-        // Only one purchase: no need to name it.
+        // If the customer has only one purchase, the action need not name its product.
         let all = customer?.purchases ?? []
         if all.count == 1, action.product == "premium_monthly", let only = all.first { return only }
         let names = all.map(\.productID).joined(separator: ", ")
         throw Refusal(
             "\(action.user) has no purchase of \(id)"
-                + (names.isEmpty ? "; make one with the action purchase" : "; there is \(names)")
+                + (names.isEmpty ? "; buy it with the action purchase" : "; it has \(names)")
         )
     }
 
-    // MARK: What must be so
+    // MARK: Preconditions
 
-    /// Stores that never send what an action would cause (section 2.1, the columns of the table).
+    /// The stores that never send the event of an action, by the kind of action (RevenueCat fact
+    /// sheet, section 2.1, columns of the table).
     private static let excluded: [StoreAction.Kind: Set<String>] = [
         .uncancel: ["STRIPE", "PROMOTIONAL"],
         .billingIssue: ["PROMOTIONAL"],
@@ -150,7 +155,7 @@ extension RevenueCatState {
         _ kind: StoreAction.Kind
     ) throws(StoreAction.Refusal) {
         guard Self.excluded[kind]?.contains(store) == true else { return }
-        throw Refusal("\(kind.rawValue) does not happen at \(store)")
+        throw Refusal("the action \(kind.rawValue) is not possible in the store \(store)")
     }
 
     func requireRunning(
@@ -159,7 +164,7 @@ extension RevenueCatState {
     ) throws(StoreAction.Refusal) {
         guard !purchase.isOneTime else {
             throw Refusal(
-                "\(purchase.productID) is no subscription: it cannot "
+                "\(purchase.productID) is a one-time purchase; it does not support the action "
                     + action.kind.rawValue
             )
         }

@@ -1,9 +1,12 @@
 internal import Conformance
 
-/// REST v2 (fact sheet, section 4.4; API description of v2): one model behind it, v1, webhooks and
-/// devices. All times are milliseconds.
+/// The fake's implementation of RevenueCat's REST v2 (RevenueCat fact sheet, section 4.4; API
+/// description of REST v2).
+///
+/// It uses the same customers and purchases as REST v1, webhooks and devices. All times are in
+/// milliseconds.
 extension RevenueCatState {
-    /// One call of v2: what its path names, and what it brings.
+    /// A call of REST v2, with the values of its path parameters and its body.
     struct CallV2 {
         let request: HTTPMessage.Request
         let values: PathValues
@@ -12,23 +15,29 @@ extension RevenueCatState {
 
         var project: String { values["project_id"] ?? "" }
 
-        /// Below this everything of the project stands.
+        /// The path of the call's project.
+        ///
+        /// The paths of all resources in the project begin with it.
         var base: String { "/v2/projects/\(project)" }
 
-        /// A value of the path.
+        /// Returns the value of a path parameter; an empty string when the path has no such
+        /// parameter.
         func named(_ name: String) -> String { values[name] ?? "" }
 
-        /// A parameter of the query.
+        /// Returns the value of a query parameter; nil when the query does not contain it.
         func query(_ name: String) -> String? {
             let query = request.target.cut(at: "?")?.after ?? ""
             return FormText.pairs(query).first { $0.name == name }?.value
         }
 
-        /// What the answer shall hold beside its own members: `expand`, once or several times.
+        /// Returns the names of the additional members that the response must contain, from the
+        /// query parameter `expand`.
         ///
-        /// - Parameter names: What can be asked for here.
-        /// - Returns: What was asked for, without `items.`
-        /// - Throws: 400 for what is not known here.
+        /// The parameter may occur several times.
+        ///
+        /// - Parameter names: The names that are valid for the operation.
+        /// - Returns: The requested names, without the prefix `items.`
+        /// - Throws: 400 for a name that is not valid for the operation.
         func expansion(_ names: String...) throws(RevenueCatError) -> Set<String> {
             let query = request.query.filter { $0.name == "expand" }.flatMap {
                 $0.value.split(separator: ",").map(String.init)
@@ -45,7 +54,10 @@ extension RevenueCatState {
             )
         }
 
-        /// Whether a purchase is of the environment that the query asks for, if it asks for one.
+        /// Whether a purchase is from the environment (sandbox or production) that the query asks
+        /// for.
+        ///
+        /// True for every purchase if the query names no environment.
         func isWanted(_ purchase: Purchase) throws(RevenueCatError) -> Bool {
             guard let wanted = query("environment") else { return true }
             guard ["sandbox", "production"].contains(wanted) else {
@@ -59,7 +71,8 @@ extension RevenueCatState {
             return purchase.environment.lowercased() == wanted
         }
 
-        /// A member of the body that has to be there.
+        /// Returns a required string member of the request body; throws when it is missing or
+        /// empty.
         func text(_ name: String) throws(RevenueCatError) -> String {
             guard let text = body[name]?.string, !text.isEmpty else {
                 throw RevenueCatError(
@@ -114,11 +127,15 @@ extension RevenueCatState {
 
     // MARK: Lists
 
-    /// How many items stand on a page, and how many may (API description of v2, `limit`).
+    /// The number of items on a page of a list when the call sets no `limit`.
+    ///
+    /// `pageMax` is the largest number (API description of REST v2).
     private static let pageUsual = 20
     private static let pageMax = 1000
 
-    /// A page of a list; each item has the id that `starting_after` takes.
+    /// Returns the response with one page of a list.
+    ///
+    /// The query parameter `starting_after` contains the ID of the last item on the previous page.
     func page(
         _ items: [(id: String, value: JSONValue)],
         _ path: String,
@@ -163,9 +180,11 @@ extension RevenueCatState {
         ]
     }
 
-    // MARK: Ids of its own
+    // MARK: RevenueCat's own IDs
 
-    /// RevenueCat's own id of something, which is neither its lookup key nor the store's id.
+    /// Returns RevenueCat's own ID of a resource.
+    ///
+    /// This ID differs from the lookup key and from the store's ID of the resource.
     static func ownID(_ prefix: String, _ text: String) -> String {
         prefix + Digest.sha256(Array(text.utf8)).dropFirst(7).prefix(10)
     }
@@ -181,12 +200,12 @@ extension RevenueCatState {
 }
 
 extension RevenueCatError {
-    /// 404 of v2.
+    /// Returns the 404 error of REST v2 for a resource that does not exist.
     static func missing(_ what: String) -> RevenueCatError {
         RevenueCatError(v2: 404, "resource_missing", "The \(what) was not found.")
     }
 
-    /// What the store refuses.
+    /// Creates the error of REST v2 for an action that the store model refuses.
     init(v2 refusal: StoreAction.Refusal) {
         self.init(v2: 422, "unprocessable_entity_error", refusal.description)
     }

@@ -1,8 +1,12 @@
 internal import Conformance
 
-/// What a project sells, over REST v2: read only, out of the catalogue that the control API fills.
+/// The operations of REST v2 on a project's products.
+///
+/// They are read-only: the control API fills the catalog.
 extension RevenueCatState {
-    /// When the project was made; nothing here is older.
+    /// The time at which the project was created, in milliseconds.
+    ///
+    /// No resource of the project is older.
     private static let made: JSONValue = .integer(1_577_836_800_000)
 
     mutating func answerCatalog(
@@ -98,7 +102,7 @@ extension RevenueCatState {
 
     // MARK: Finding
 
-    /// Every entitlement that anything gives.
+    /// The names of all entitlements that a product on sale or a purchase grants.
     private var names: [String] {
         var found = Set([catalog.entitlement])
         for product in catalog.sold { found.formUnion(catalog.product(product).entitlements) }
@@ -108,13 +112,14 @@ extension RevenueCatState {
         return found.sorted()
     }
 
-    /// What is sold, and what anybody has.
+    /// The IDs of all products that are on sale or that a customer has bought.
     private var products: [String] {
         let bought = customers.all.flatMap(\.purchases).filter { $0.store != "PROMOTIONAL" }
         return Set(catalog.sold).union(bought.map(\.productID)).sorted()
     }
 
-    /// The lookup key of an entitlement, by RevenueCat's own id.
+    /// Returns the lookup key (name) of the entitlement with this RevenueCat ID; throws when there
+    /// is none.
     func entitlement(_ id: String) throws(RevenueCatError) -> String {
         guard let name = names.first(where: { Self.entitlementID($0) == id }) else {
             throw .missing("entitlement")
@@ -142,7 +147,8 @@ extension RevenueCatState {
         ]
     }
 
-    /// What a dashboard opens with, of everything that happened here.
+    /// Returns the response with the metrics of the dashboard's overview, calculated from all
+    /// purchases in the fake.
     private func overview(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
         let known = [
             "USD", "EUR", "GBP", "AUD", "CAD", "JPY", "BRL", "KRW", "CNY", "MXN", "SEK", "PLN",

@@ -1,8 +1,9 @@
 internal import Conformance
 
-/// Customers over REST v2.
+/// The operations of REST v2 on customers.
 extension RevenueCatState {
-    /// The answer to an operation about a customer; nil for any other.
+    /// Returns the response to an operation of REST v2 on a customer; nil when the operation
+    /// concerns no customer.
     mutating func answerCustomers(
         _ name: V2Operation,
         _ call: CallV2
@@ -11,7 +12,7 @@ extension RevenueCatState {
         let path = "\(call.base)/customers" + (id.isEmpty ? "" : "/\(id.percentEncoded)")
         switch name {
         case .listCustomers:
-            // By an id, or by the address that the customer has as an attribute.
+            // The search term is an App User ID, or the email address in a customer's attributes.
             let wanted = call.query("search")
             let found = customers.all.filter { customer in
                 guard let wanted else { return true }
@@ -158,7 +159,9 @@ extension RevenueCatState {
 
     // MARK: Finding
 
-    /// Unlike v1, a call creates nobody.
+    /// Returns the fake's internal number of the customer with this ID.
+    ///
+    /// In contrast to REST v1, an unknown ID creates no customer: the function throws 404.
     func number(of id: String) throws(RevenueCatError) -> Int {
         guard let number = customerByID[id] else { throw .missing("customer") }
         return number
@@ -291,7 +294,7 @@ extension RevenueCatState {
 }
 
 extension Customer {
-    /// Bought once, refunded ones included.
+    /// All one-time purchases of the customer, including refunded ones.
     var oneTimePurchases: [Purchase] {
         oneTime.sorted { $0.key < $1.key }.flatMap(\.value) + (refundedOneTime ?? [])
     }

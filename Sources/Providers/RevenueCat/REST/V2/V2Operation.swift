@@ -1,4 +1,6 @@
-/// The operations of REST v2 that are served; the table lists all of its API description.
+/// The operations of RevenueCat's REST v2 that the fake supports.
+///
+/// The table lists all operations of the API description.
 enum V2Operation: Hashable, Sendable, CaseIterable {
     case listProjects, listCustomers, createCustomer, deleteCustomer, getCustomer
     case assignCustomerOffering, grantCustomerEntitlement
@@ -16,7 +18,9 @@ enum V2Operation: Hashable, Sendable, CaseIterable {
     case listApps, getApp, listPublicAPIKeys, listPaywalls, getPaywall, getOverviewMetrics
     case refundTransaction, getManagementURL, getInvoice
 
-    /// Those without an operation answer as to a key without the permission.
+    /// The table of all operations in REST v2.
+    ///
+    /// An operation without a handler is refused with the error for a key without the permission.
     static let table = OperationTable<V2Operation>(
         "REST v2",
         root: "/v2",
@@ -151,7 +155,7 @@ enum V2Operation: Hashable, Sendable, CaseIterable {
                 "GET",
                 "/projects/{project_id}/metrics/overview",
                 .getOverviewMetrics,
-                deviation: "in US dollars, whatever currency is asked for"
+                deviation: "amounts are always in US dollars, whatever currency is requested"
             ),
             .init("GET", "/projects/{project_id}/offerings", .listOfferings),
             .init("POST", "/projects/{project_id}/offerings"),
@@ -178,7 +182,7 @@ enum V2Operation: Hashable, Sendable, CaseIterable {
                 "GET",
                 "/projects/{project_id}/paywalls",
                 .listPaywalls,
-                deviation: "always an empty list: the fake has no paywalls of its own"
+                deviation: "the list is always empty, because the fake has no paywalls"
             ),
             .init("POST", "/projects/{project_id}/paywalls"),
             .init("DELETE", "/projects/{project_id}/paywalls/{paywall_id}"),
@@ -186,7 +190,7 @@ enum V2Operation: Hashable, Sendable, CaseIterable {
                 "GET",
                 "/projects/{project_id}/paywalls/{paywall_id}",
                 .getPaywall,
-                deviation: "always 404: the fake has no paywalls of its own"
+                deviation: "the status is always 404, because the fake has no paywalls"
             ),
             .init("GET", "/projects/{project_id}/products", .listProducts),
             .init("POST", "/projects/{project_id}/products"),

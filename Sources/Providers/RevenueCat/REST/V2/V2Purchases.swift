@@ -1,8 +1,9 @@
 internal import Conformance
 
-/// Subscriptions and one-time purchases over REST v2.
+/// The operations of REST v2 on subscriptions and one-time purchases.
 extension RevenueCatState {
-    /// The answer to an operation about a purchase; nil for any other.
+    /// Returns the response to an operation of REST v2 on a purchase; nil when the operation
+    /// concerns no purchase.
     mutating func answerPurchases(
         _ name: V2Operation,
         _ call: CallV2
@@ -44,7 +45,9 @@ extension RevenueCatState {
         return text
     }
 
-    /// All customers as REST shows them, the oldest first.
+    /// Returns all customers in the state that REST shows, oldest first.
+    ///
+    /// With the REST lag switched on, this state may be older than the current one.
     private mutating func owners(_ call: CallV2) -> [Customer] {
         customers.all.sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
             .compactMap { customer in
@@ -174,7 +177,10 @@ extension RevenueCatState {
 
     // MARK: Invoices
 
-    /// What Web Billing wrote to a customer; the stores write their own.
+    /// Returns the response to an operation of REST v2 on invoices; nil when the operation concerns
+    /// no invoice.
+    ///
+    /// Only Web Billing has invoices here; the other stores issue their own.
     mutating func answerInvoices(
         _ name: V2Operation,
         _ call: CallV2
@@ -245,7 +251,9 @@ extension RevenueCatState {
         "purch" + Digest.sha256(Array(purchase.transactionID.utf8)).dropFirst(7).prefix(12)
     }
 
-    /// What was paid, in dollars; stores keep thirty of a hundred (*inferred*).
+    /// Returns the amount that was paid for a purchase, in US dollars.
+    ///
+    /// The store's commission is 30 % (*inferred*).
     private static func revenue(_ purchase: Purchase) -> JSONValue {
         var gross = 0.0
         if case .number(let price) = purchase.priceUSD { gross = price.double ?? 0 }
@@ -285,13 +293,14 @@ extension RevenueCatState {
         var fields: JSONObject = [
             "object": "subscription", "id": .string(own), "customer_id": .string(id),
             "original_customer_id": .string(customer.originalID),
-            // A grant belongs to no product.
+            // A promotional grant belongs to no product.
             "product_id": purchase.store == "PROMOTIONAL"
                 ? .null : .string(Self.productID(purchase.productID)),
             "starts_at": Self.time(purchase.originallyPurchased),
             "current_period_starts_at": Self.time(purchase.purchased),
             "current_period_ends_at": Self.time(purchase.effectiveEnd),
-            // Another moment only where something follows that was paid already.
+            // In the real service, this time differs from `current_period_ends_at` only if a
+            // following period is already paid.
             "ends_at": Self.time(purchase.effectiveEnd),
             "gives_access": .bool(isActive), "pending_payment": false,
             "auto_renewal_status": .string(renewal), "status": .string(status),

@@ -1,16 +1,20 @@
 internal import Conformance
 internal import DequeModule
 
-/// A currency of an app's own, which products grant and a backend spends (API description of v2).
+/// A virtual currency of an app.
+///
+/// Products grant it, and a backend spends it (API description of REST v2).
 package struct VirtualCurrency: Hashable, Codable, Sendable {
-    /// What some products grant of it.
+    /// The amount of a virtual currency that a purchase of certain products grants.
     package struct Grant: Hashable, Codable, Sendable {
-        /// RevenueCat's own ids.
+        /// RevenueCat's own IDs of the products that grant the amount.
         let products: [String]
         let amount: Int64
-        /// During a trial.
+        /// The amount that is granted when the purchase is a trial.
         let trialAmount: Int64
-        /// Kept and shown; the fake lets nothing expire.
+        /// Whether the granted amount expires.
+        ///
+        /// The fake stores and returns this value, but no amount expires.
         let expires: Bool
     }
 
@@ -23,30 +27,35 @@ package struct VirtualCurrency: Hashable, Codable, Sendable {
         (self.name, self.description, self.made) = (name, description, made)
     }
 
-    /// What a purchase of a product brings.
+    /// Returns the amount of this currency that a purchase of the product grants.
     func granted(by product: String, isTrial: Bool) -> Int64 {
         grants.filter { $0.products.contains(product) }
             .reduce(0) { $0.addingSaturated(isTrial ? $1.trialAmount : $1.amount) }
     }
 }
 
-/// Answers to calls that bring an idempotency key, so that a second copy changes nothing.
+/// A table of the responses to calls with an idempotency key.
+///
+/// A repeated call gets the stored response and changes nothing.
 package struct KeyedResults: Hashable, Codable, Sendable {
     private struct Result: Hashable, Codable {
-        /// The request's digest.
+        /// The digest of the request that was sent first with the idempotency key.
         let request: String
         let body: JSONValue
     }
 
-    /// How many are kept; the oldest go.
+    /// The largest number of stored responses.
+    ///
+    /// The oldest responses are removed.
     private static let countMax = 10_000
 
     private var results: SharedTable<String, Result> = [:]
     private var keys: Deque<String> = []
 
-    /// The answer to the first call with that key; nil when there was none.
+    /// Returns the stored response to the first call with this idempotency key; nil when there was
+    /// no such call.
     ///
-    /// - Throws: 409, when the first call with that key was another one.
+    /// - Throws: 409 when the first call with this key was a different request.
     func result(of key: String, _ request: String) throws(RevenueCatError) -> JSONValue? {
         guard let known = results[key] else { return nil }
         guard known.request == request else {
@@ -66,9 +75,11 @@ package struct KeyedResults: Hashable, Codable, Sendable {
     }
 }
 
-/// Virtual currencies over REST v2.
+/// The operations of REST v2 on virtual currencies.
 extension RevenueCatState {
-    /// Adds to a customer's balances, which may not fall below nothing.
+    /// Adds amounts, by currency code, to a customer's balances.
+    ///
+    /// A balance cannot fall below zero.
     mutating func adjust(_ number: Int, _ amounts: [String: Int64]) {
         for (code, amount) in amounts {
             let old = customers[number]?.balances?[code] ?? 0
@@ -137,7 +148,8 @@ extension RevenueCatState {
 
     // MARK: Balances
 
-    /// What a phone's own library reads of them over REST v1 (*inferred*: seen in the published SDKs).
+    /// Returns the response with a customer's balances, which an SDK on a phone reads over REST v1
+    /// (*inferred* from the published SDKs).
     mutating func virtualCurrencies(of id: String, _ call: Call) -> HTTPMessage.Response {
         let number = see(id, call.now)
         let balances = customers[number]?.balances ?? [:]
@@ -179,7 +191,9 @@ extension RevenueCatState {
         return try page(items, path, call)
     }
 
-    /// Takes all adjustments or none; no event tells of them (fact sheet, section 2.2).
+    /// Applies all adjustments of a customer's balances in a request, or none.
+    ///
+    /// No event is sent about them (RevenueCat fact sheet, section 2.2).
     private mutating func change(_ call: CallV2) throws(RevenueCatError) -> HTTPMessage.Response {
         let number = try number(of: call.named("customer_id"))
         let key = call.request[field: "idempotency-key"].flatMap { $0.isEmpty ? nil : $0 }
@@ -255,7 +269,8 @@ extension RevenueCatState {
         return text
     }
 
-    /// The grants of the body; nil when it has none.
+    /// Returns the product grants of a virtual currency from the request body; nil when the body
+    /// contains none.
     private static func grants(_ call: CallV2) throws(RevenueCatError) -> [VirtualCurrency.Grant]? {
         guard let value = call.body["product_grants"] else { return nil }
         guard let list = value.isNull ? [] : value.array else {
