@@ -201,7 +201,7 @@ class TestDouble(AppTest):
 
 # The contracts that say which of the guide's mistakes was made.
 GUIDE = {
-    "X-37": "app/paywall/unregistered/answer:reset", "X-38": "app/registration/unconfirmed/answer:500",
+    "X-37": "app/paywall/unregistered/response:reset", "X-38": "app/registration/unconfirmed/response:500",
     "X-39": "app/registration/tried-again", "X-40": "app/registration/no-install-id",
     "X-41": "app/start/empty-history", "X-42": "app/logout/no-return",
     "X-43": "app/paywall/gated/flow:logout", "X-44": "app/bridge/hostile-history/id:x#y",
@@ -345,7 +345,7 @@ class TestOtherApps(AppTest):
             (('upgrade: "#upgrade"', 'upgrade: "#a:nonsense"'), "not a valid CSS selector"),
             (("assay: 1\n", "assay: 1\nendpoints: {register: POST /v2/people}\n"),
              "POST /api/user/register"),
-            (("startup: 8s", "vault: {id: uid}\n  startup: 8s"), "not 'uid'"),
+            (("startup: 8s", "vault: {id: uid}\n  startup: 8s"), "vault: id' to 'uid'"),
             (("assay: 1\n", 'assay: 1\nendpoints: {register: {post: /api/user/register, '
               'body: {user: "{{id}}", deviceId: "{{device}}"}}}\n'), "the body lacks /user"),
         ]:

@@ -295,7 +295,7 @@ class WholeRound(unittest.TestCase):
             self.assertIn("repeat the command to continue", errors.read())
         known = len(state.read_text().splitlines()) - 1
         self.assertFalse(pathlib.Path(self.folder, "later/x/golden.yaml").exists())
-        self.assertIn(f"continuing an earlier search; known results: {known}", assay(self.folder, *command))
+        self.assertIn(f"continuing an earlier search; contracts tried before: {known}", assay(self.folder, *command))
         self.assertFalse(state.exists())
         text = pathlib.Path(self.folder, "later/x/golden.yaml").read_text()
         self.assertEqual(text.count('"active"'), 1)

@@ -233,10 +233,10 @@ class Walk:
         body = text
         if not text.startswith("assay:"):
             identity = re.match(r"contract: (\S+)", text)[1]
-            name = self.folder / "printed" / f"{identity}.yaml"
+            name = self.folder / "my-contracts" / f"{identity}.yaml"
             name.parent.mkdir(parents=True, exist_ok=True)
         name.write_text(body)
-        target = name if text.startswith("assay:") else self.folder / "printed"
+        target = name if text.startswith("assay:") else self.folder / "my-contracts"
         done = subprocess.run([BINARY, "lint", str(target)], capture_output=True, text=True, timeout=HANG,
                               cwd=self.folder, env=self.environment)
         if done.returncode != 0:
