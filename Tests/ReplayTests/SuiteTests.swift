@@ -152,7 +152,7 @@ struct SuiteTests {
         #expect(try verdicts("merged.json") == verdicts("run.json"))
         let half = try await Program.run(["merge", "1.ndjson"], folder: folder.path)
         #expect(half.status == 2)
-        #expect(half.errors.contains("2/2 is missing"))
+        #expect(half.errors.contains("missing shards: 2/2"))
     }
 
     @Test(
