@@ -234,13 +234,24 @@ class TestJudging(AppTest):
         page = (APP / "index.html").read_text().replace('src="app.js"', 'src="guide.js"')
         self.assertIn("guide.js", page)
         Pages.extra["/guide.html"] = page
-        only = [part for case in GUIDE.values() for part in ("--only", case)]
-        result, cases = self.judge("guide.html", "--only", "app/smoke/starts", *only)
-        self.assertEqual(result.returncode, 1, result.stderr)
-        verdicts = {case["id"]: case["verdict"] for case in cases}
-        self.assertEqual(verdicts.pop("app/smoke/starts"), "passed")
-        missed = [number for number, case in GUIDE.items() if verdicts[case] != "failed"]
-        self.assertEqual(missed, [], result.stdout)
+        verdicts, output = self.verdicts_of("guide.html", ["app/smoke/starts", *GUIDE.values()])
+        self.assertEqual(verdicts.pop("app/smoke/starts"), "passed", output)
+        missed = {number: verdicts[case] for number, case in GUIDE.items() if verdicts[case] != "failed"}
+        self.assertEqual(missed, {}, output)
+
+    def verdicts_of(self, page, cases):
+        """The verdict of each case. A machine that starves a page leaves its case undecided; such a
+        case runs again, with fewer others beside it."""
+        verdicts, undecided = {}, cases
+        for _ in range(4):
+            only = [part for case in undecided for part in ("--only", case)]
+            result, reported = self.judge(page, *only)
+            self.assertIn(result.returncode, (0, 1, 5), result.stderr)
+            verdicts.update((case["id"], case["verdict"]) for case in reported)
+            undecided = [case for case in cases if verdicts[case] in ("inconclusive", "notRun")]
+            if not undecided:
+                break
+        return verdicts, result.stdout
 
 
 class TestOtherApps(AppTest):
