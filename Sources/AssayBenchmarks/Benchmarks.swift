@@ -21,11 +21,11 @@ enum Benchmarks {
     static func main() async throws {
         let arguments = CommandLine.arguments
         if arguments.count == 3, arguments[1] == "bare" {
-            try await bareLoop(arguments[2])
+            try await postEventsToBareBackend(arguments[2])
             return
         }
         if arguments.count == 2, arguments[1] == "bare-server" {
-            try await ServingBenchmark.bareServer()
+            try await ServingBenchmark.runBareServer()
             return
         }
         if arguments.count == 2, arguments[1] == "storage" {
@@ -35,7 +35,7 @@ enum Benchmarks {
         let folder = URL(fileURLWithPath: arguments[0]).deletingLastPathComponent()
         let assay = folder.appendingPathComponent("assay").path
         if arguments.count == 2, arguments[1] == "serving" {
-            try ServingBenchmark.run(assay: assay, own: arguments[0])
+            try ServingBenchmark.run(assay: assay, benchmarkExecutable: arguments[0])
             return
         }
         if arguments.count == 2, arguments[1] == "writes" {
@@ -47,20 +47,24 @@ enum Benchmarks {
             return
         }
         if arguments.count == 3, arguments[1] == "peers" {
-            try PeersBenchmark(assay: assay, own: arguments[0], scripts: arguments[2]).run()
+            try PeersBenchmark(
+                assay: assay,
+                benchmarkExecutable: arguments[0],
+                scripts: arguments[2]
+            ).run()
             return
         }
         print("cores                              \(ProcessInfo.processInfo.activeProcessorCount)")
         try show("--version, cold", times(20) { try run(assay, ["--version"]) })
         show("account workflow", times(20) { PhoneBenchmark.accountWorkflow() })
         try show("all scenarios, scripted app", times(5) { try run(assay, ["app", "--scripted"]) })
-        judging()
+        measureJudging()
         journal()
         millionEntries()
         StorageBenchmark.run()
-        try ServingBenchmark.run(assay: assay, own: arguments[0])
-        try await simpleCases(assay: assay, own: arguments[0])
-        try RecordingBenchmark.run(assay: assay, own: arguments[0])
+        try ServingBenchmark.run(assay: assay, benchmarkExecutable: arguments[0])
+        try await simpleCases(assay: assay, benchmarkExecutable: arguments[0])
+        try RecordingBenchmark.run(assay: assay, benchmarkExecutable: arguments[0])
         let start = "exec '\(assay)' backend --port {{port}} --data '{{data}}'"
         try show(
             "whole suite, no probes",
@@ -130,7 +134,7 @@ enum Benchmarks {
     ///
     /// Observations are deliveries, pushes and probe responses: 10 in the judged run, and 10 in
     /// each of its two baseline runs (the same case without faults).
-    private static func judging() {
+    private static func measureJudging() {
         let location = SourceLocation(path: "x", line: 1, column: 1)
         var expectation = Expectation(answers: .statuses([200]))
         expectation.relation = .once
@@ -200,9 +204,9 @@ enum Benchmarks {
         let evidence = CaseEvidence(
             plan: plan,
             subject: record("benchmark-a"),
-            twins: [record("benchmark-b"), record("benchmark-c")],
+            baselines: [record("benchmark-b"), record("benchmark-c")],
             profile: profile,
-            sight: RunRecord.Sight(seesEffects: true, seesState: true, latency: .zero)
+            sight: RunRecord.Observability(seesEffects: true, seesState: true, latency: .zero)
         )
         let verdict = Judge.judge(evidence)
         guard verdict.verdict == .passed else {
@@ -261,7 +265,7 @@ enum Benchmarks {
         let before = residentBytes()
         var resident: [Int] = []
         for number in 1...1_000_000 {
-            _ = journal.append(answeredCall(body))
+            _ = journal.append(exchangeWithResponse(body))
             if number % 250_000 == 0 { resident.append((residentBytes() - before) >> 20) }
         }
         print(
@@ -271,7 +275,7 @@ enum Benchmarks {
     }
 
     /// Returns a call of a backend to the OneSignal fake, with the response of the fake.
-    static func answeredCall(_ body: [UInt8]) -> Exchange {
+    static func exchangeWithResponse(_ body: [UInt8]) -> Exchange {
         var exchange = Exchange(
             from: .backend,
             to: .oneSignal,
@@ -296,7 +300,7 @@ enum Benchmarks {
     /// Measures a run of 200 contracts with one delivery each, in a new process.
     ///
     /// Compares it with a bare loop that sends the same requests.
-    private static func simpleCases(assay: String, own: String) async throws {
+    private static func simpleCases(assay: String, benchmarkExecutable: String) async throws {
         let folder = NSTemporaryDirectory() + "assay-benchmark-\(UInt32.random(in: 0 ..< .max))"
         try FileManager.default.createDirectory(
             atPath: folder + "/simple",
@@ -322,7 +326,7 @@ enum Benchmarks {
         var bare: [Double] = []
         // The runs alternate, so that both measurements have the same conditions.
         for _ in 0..<7 {
-            bare += try times(1) { try run(own, ["bare", target]) }
+            bare += try times(1) { try run(benchmarkExecutable, ["bare", target]) }
             ours += try times(1) {
                 try run(
                     assay,
@@ -363,7 +367,7 @@ enum Benchmarks {
         return "http://127.0.0.1:\(await iterator.next() ?? 0)"
     }
 
-    private static func bareLoop(_ target: String) async throws {
+    private static func postEventsToBareBackend(_ target: String) async throws {
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
         let context = EventFactory.Context(
             namespace: Namespace(name: "bare", idForm: .string),

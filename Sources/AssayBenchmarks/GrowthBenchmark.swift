@@ -17,7 +17,8 @@ enum GrowthBenchmark {
         try shards(assay, folder, target)
     }
 
-    private static func table(_ what: String, _ rows: [(size: Int, seconds: Double)]) {
+    private static func printGrowthTable(_ rowLabel: String, _ rows: [(size: Int, seconds: Double)])
+    {
         var last: (size: Int, seconds: Double)?
         for row in rows {
             let exponent = last.map {
@@ -25,7 +26,7 @@ enum GrowthBenchmark {
             }
             let text = exponent.map { String(format: "exponent %.2f", $0) } ?? ""
             Benchmarks.print(
-                "\(row.size) \(what)".padding(toLength: 35, withPad: " ", startingAt: 0)
+                "\(row.size) \(rowLabel)".padding(toLength: 35, withPad: " ", startingAt: 0)
                     + String(format: "%9.3f s   ", row.seconds) + text
             )
             last = row
@@ -71,25 +72,36 @@ enum GrowthBenchmark {
 
     private static func contracts(_ assay: String, _ folder: String) throws {
         let rows = try [100, 1000, 10_000].map { size in
-            let place = "\(folder)/contracts-\(size)"
-            for number in 0..<size { try write("many/case-\(number)", axes: [:], in: place) }
+            let contractsFolder = "\(folder)/contracts-\(size)"
+            for number in 0..<size {
+                try write("many/case-\(number)", axes: [:], in: contractsFolder)
+            }
             return (
-                size, try seconds { try Benchmarks.run(assay, ["lint", place], succeeds: true) }
+                size,
+                try seconds {
+                    try Benchmarks.run(assay, ["lint", contractsFolder], succeeds: true)
+                }
             )
         }
-        table("contracts parsed and checked", rows)
+        printGrowthTable("contracts parsed and checked", rows)
     }
 
     private static func cases(_ assay: String, _ folder: String, _ target: String) throws {
         let rows = try [1000, 10_000, 100_000].map { size in
-            let place = "\(folder)/cases-\(size)"
-            try write("many/cases", axes: ["a": 100, "b": size / 100], in: place)
+            let contractsFolder = "\(folder)/cases-\(size)"
+            try write("many/cases", axes: ["a": 100, "b": size / 100], in: contractsFolder)
             return (
                 size,
-                try seconds { try Benchmarks.run(assay, words(place, target), succeeds: true) }
+                try seconds {
+                    try Benchmarks.run(
+                        assay,
+                        commandArguments(contractsFolder, target),
+                        succeeds: true
+                    )
+                }
             )
         }
-        table("cases verified", rows)
+        printGrowthTable("cases verified", rows)
     }
 
     /// Returns the text of a backend profile whose RevenueCat webhook has this path.
@@ -98,9 +110,9 @@ enum GrowthBenchmark {
     }
 
     /// Returns the arguments of `assay` that run the contracts of a folder against a backend.
-    static func words(_ place: String, _ target: String) -> [String] {
+    static func commandArguments(_ contractsFolder: String, _ target: String) -> [String] {
         [
-            "verify", place, "--target", target, "--listen", "revenuecat=127.0.0.1:0",
+            "verify", contractsFolder, "--target", target, "--listen", "revenuecat=127.0.0.1:0",
             "--listen", "onesignal=127.0.0.1:0", "--journal", "2048",
         ]
     }
@@ -112,22 +124,22 @@ enum GrowthBenchmark {
             return (
                 size,
                 seconds {
-                    for _ in 0..<size { _ = journal.append(Benchmarks.answeredCall(body)) }
+                    for _ in 0..<size { _ = journal.append(Benchmarks.exchangeWithResponse(body)) }
                 }
             )
         }
-        table("entries of the journal, 64 MiB", rows)
+        printGrowthTable("entries of the journal, 64 MiB", rows)
     }
 
     private static func shards(_ assay: String, _ folder: String, _ target: String) throws {
-        let place = "\(folder)/contracts-1000"
+        let contractsFolder = "\(folder)/contracts-1000"
         let rows = try [1, 4, 16, 64].map { size in
             let parts = (1...size).map { "\(folder)/part-\(size)-\($0).run" }
             let time = try seconds {
                 for (index, part) in parts.enumerated() {
                     try Benchmarks.run(
                         assay,
-                        words(place, target) + [
+                        commandArguments(contractsFolder, target) + [
                             "--shard", "\(index + 1)/\(size)", "--save", part, "--seed", "growth",
                         ],
                         succeeds: true
@@ -137,6 +149,6 @@ enum GrowthBenchmark {
             }
             return (size, time)
         }
-        table("shards of 1000 cases, and merge", rows)
+        printGrowthTable("shards of 1000 cases, and merge", rows)
     }
 }

@@ -12,10 +12,10 @@ internal import Darwin
 /// The script `setup.sh` in the folder of scripts installs the other tools. A missing tool is
 /// reported.
 struct PeersBenchmark {
-    private static let runs = 5
+    private static let runCount = 5
 
     let assay: String
-    let own: String
+    let benchmarkExecutable: String
     /// The folder with `gen_cases.py`, `run_pact.py`, `run_floor.py`, `sut.sh` and other scripts.
     let scripts: String
     private let python: String
@@ -23,9 +23,9 @@ struct PeersBenchmark {
     private let folder = NSTemporaryDirectory() + "assay-peers-\(UInt32.random(in: 0 ..< .max))"
     private let backendPort = ServingBenchmark.freePort()
 
-    init(assay: String, own: String, scripts: String) {
+    init(assay: String, benchmarkExecutable: String, scripts: String) {
         self.assay = assay
-        self.own = own
+        self.benchmarkExecutable = benchmarkExecutable
         self.scripts = scripts
         let environment = ProcessInfo.processInfo.environment
         let venv = environment["PEERS_VENV"] ?? "/tmp/peers-venv"
@@ -42,8 +42,8 @@ struct PeersBenchmark {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try Benchmarks.run("/bin/bash", ["\(scripts)/sut.sh", "start", "\(backendPort)"])
         defer { try? Benchmarks.run("/bin/bash", ["\(scripts)/sut.sh", "stop", "\(backendPort)"]) }
-        _ = ServingBenchmark.firstAnswer(port: backendPort, path: "/")
-        try compare("start", [("list", { try self.time(assay, ["list"]) })])
+        _ = ServingBenchmark.firstResponse(port: backendPort, path: "/")
+        try compare("start", [("list", { try self.measureSeconds(assay, ["list"]) })])
         try cases(200)
         try cases(1000)
         try golden()
@@ -53,19 +53,21 @@ struct PeersBenchmark {
 
     // MARK: Runners
 
-    private func time(_ program: String, _ words: [String]) throws -> Double {
+    private func measureSeconds(_ program: String, _ commandArguments: [String]) throws -> Double {
         let clock = ContinuousClock()
         return Benchmarks.seconds(
-            try clock.measure { try Benchmarks.run(program, words, succeeds: true) }
+            try clock.measure { try Benchmarks.run(program, commandArguments, succeeds: true) }
         )
     }
 
-    private func verify(_ place: String) -> [String] { GrowthBenchmark.words(place, backend) }
+    private func verify(_ contractsFolder: String) -> [String] {
+        GrowthBenchmark.commandArguments(contractsFolder, backend)
+    }
 
     private func cases(_ count: Int) throws {
-        let place = "\(folder)/cases-\(count)"
+        let contractsFolder = "\(folder)/cases-\(count)"
         for number in 0..<count {
-            try GrowthBenchmark.write("many/case-\(number)", axes: [:], in: place)
+            try GrowthBenchmark.write("many/case-\(number)", axes: [:], in: contractsFolder)
         }
         let peers = "\(folder)/peers-\(count)"
         try Benchmarks.run(
@@ -73,16 +75,21 @@ struct PeersBenchmark {
             ["\(scripts)/gen_cases.py", "\(count)", peers, backend],
             succeeds: true
         )
-        var rows: [Row] = [
-            ("assay verify", { try time(assay, verify(place)) }),
+        var rows: [ComparisonRow] = [
+            ("assay verify", { try measureSeconds(assay, verify(contractsFolder)) }),
             (
                 "pact verifier",
-                { try time(python, ["\(scripts)/run_pact.py", "\(peers)/pacts", backend]) }
+                {
+                    try measureSeconds(
+                        python,
+                        ["\(scripts)/run_pact.py", "\(peers)/pacts", backend]
+                    )
+                }
             ),
             (
                 "floor: Python, one connection",
                 {
-                    try time(
+                    try measureSeconds(
                         python,
                         [
                             "\(scripts)/run_floor.py", "\(peers)/cases.ndjson", "127.0.0.1",
@@ -93,7 +100,12 @@ struct PeersBenchmark {
             ),
         ]
         if count == 200 {
-            rows.append(("bare loop, the same client", { try time(own, ["bare", backend]) }))
+            rows.append(
+                (
+                    "bare loop, the same client",
+                    { try measureSeconds(benchmarkExecutable, ["bare", backend]) }
+                )
+            )
         }
         try compare("\(count) cases, cold", rows)
     }
@@ -101,7 +113,7 @@ struct PeersBenchmark {
     /// Measures one case with 200 requests in a row, and compares it with a bare loop that sends
     /// the same requests.
     private func golden() throws {
-        let place = "\(folder)/golden"
+        let contractsFolder = "\(folder)/golden"
         let steps = (0..<200).map {
             "  - deliver: event\($0)\n    event: {type: RENEWAL, user: ada}\n"
         }
@@ -110,15 +122,18 @@ struct PeersBenchmark {
             + "clause: S-07\nsource: the benchmark\nsteps:\n" + steps.joined()
             + "expect: {status: 200}\n"
         try FileManager.default.createDirectory(
-            atPath: place + "/golden",
+            atPath: contractsFolder + "/golden",
             withIntermediateDirectories: true
         )
-        try Data(text.utf8).write(to: URL(fileURLWithPath: place + "/golden/row.yaml"))
+        try Data(text.utf8).write(to: URL(fileURLWithPath: contractsFolder + "/golden/row.yaml"))
         try compare(
             "200 requests in a row in one case, cold",
             [
-                ("assay verify", { try time(assay, verify(place)) }),
-                ("bare loop, the same client", { try time(own, ["bare", backend]) }),
+                ("assay verify", { try measureSeconds(assay, verify(contractsFolder)) }),
+                (
+                    "bare loop, the same client",
+                    { try measureSeconds(benchmarkExecutable, ["bare", backend]) }
+                ),
             ]
         )
     }
@@ -133,12 +148,14 @@ struct PeersBenchmark {
         try GrowthBenchmark.write("many/cases", axes: ["a": 1, "b": 1], in: few)
         try GrowthBenchmark.write("many/cases", axes: ["a": 100, "b": 40], in: many)
         try GrowthBenchmark.write("many/cases", axes: ["a": 100, "b": 200], in: more)
-        func rate(_ place: String, _ count: Double, _ target: String) throws -> Double {
-            let words = { (place: String) in
-                GrowthBenchmark.words(place, target) + ["--profile", "\(folder)/assay.yaml"]
+        func rate(_ contractsFolder: String, _ count: Double, _ target: String) throws -> Double {
+            let commandArguments = { (contractsFolder: String) in
+                GrowthBenchmark.commandArguments(contractsFolder, target) + [
+                    "--profile", "\(folder)/assay.yaml",
+                ]
             }
-            let start = try time(assay, words(few))
-            return count / (try time(assay, words(place)) - start)
+            let start = try measureSeconds(assay, commandArguments(few))
+            return count / (try measureSeconds(assay, commandArguments(contractsFolder)) - start)
         }
         try Data(GrowthBenchmark.profile(ServingBenchmark.peerPath).utf8)
             .write(to: URL(fileURLWithPath: "\(folder)/assay.yaml"))
@@ -159,7 +176,7 @@ struct PeersBenchmark {
             kill(process, SIGKILL)
             ServingBenchmark.wait(process)
         }
-        _ = ServingBenchmark.firstAnswer(port: port, path: "/")
+        _ = ServingBenchmark.firstResponse(port: port, path: "/")
         try compare(
             "deliveries with judging, to Werkzeug",
             [
@@ -180,11 +197,12 @@ struct PeersBenchmark {
         let servers: [(name: String, path: String, command: (Int) -> [String])] = [
             (
                 "a fake, with journal", ServingBenchmark.path,
-                { port in [assay] + ServingBenchmark.serving(port, control: control) }
+                { port in [assay] + ServingBenchmark.serveArguments(port, control: control) }
             ),
             (
                 "bare server: Hummingbird", ServingBenchmark.path,
-                { port in ["/usr/bin/env", "BARE_PORT=\(port)", own, "bare-server"] }
+                { port in ["/usr/bin/env", "BARE_PORT=\(port)", benchmarkExecutable, "bare-server"]
+                }
             ),
             (
                 "pact mock server", ServingBenchmark.peerPath,
@@ -201,7 +219,7 @@ struct PeersBenchmark {
                 }
             ),
         ]
-        var rates: [Row] = []
+        var rates: [ComparisonRow] = []
         var tails: [String: [Double]] = [:]
         for server in servers {
             rates.append(
@@ -209,13 +227,16 @@ struct PeersBenchmark {
                     server.name,
                     {
                         let port = ServingBenchmark.freePort()
-                        let words = server.command(port)
-                        let process = try ServingBenchmark.spawn(words[0], Array(words.dropFirst()))
+                        let commandArguments = server.command(port)
+                        let process = try ServingBenchmark.spawn(
+                            commandArguments[0],
+                            Array(commandArguments.dropFirst())
+                        )
                         defer {
                             kill(process, SIGKILL)
                             ServingBenchmark.wait(process)
                         }
-                        _ = ServingBenchmark.firstAnswer(port: port, path: "/")
+                        _ = ServingBenchmark.firstResponse(port: port, path: "/")
                         let load = try load(port, server.path)
                         tails[server.name, default: []].append(load.tail)
                         return load.rate
@@ -281,14 +302,14 @@ struct PeersBenchmark {
 
     // MARK: The table
 
-    private typealias Row = (name: String, measure: () throws -> Double)
+    private typealias ComparisonRow = (name: String, measure: () throws -> Double)
 
     /// Measures all rows of a table in turns, and prints the table.
     ///
     /// The ratio in a row is the median of the first row divided by the median of that row.
-    private func compare(_ title: String, _ rows: [Row], unit: String = "s") throws {
+    private func compare(_ title: String, _ rows: [ComparisonRow], unit: String = "s") throws {
         var samples = rows.map { _ in [Double]() }
-        for _ in 0..<Self.runs {
+        for _ in 0..<Self.runCount {
             for (index, row) in rows.enumerated() {
                 do {
                     samples[index].append(try row.measure())

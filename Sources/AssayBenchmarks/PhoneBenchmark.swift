@@ -6,7 +6,7 @@ internal import Providers
 ///
 /// Only the fakes take part, and no backend.
 enum PhoneBenchmark {
-    private static let acts: [AppAction.Name] = [
+    private static let accountActions: [AppAction.Name] = [
         .launch, .purchase, .signUp, .logout, .signIn, .google, .refresh, .restore,
         .forgotPassword, .deleteAccount,
     ]
@@ -15,20 +15,20 @@ enum PhoneBenchmark {
         var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
         var app = AccountApp(installID: "INSTALL", receipts: [], seed: "bench", defects: [])
         var now = Instant(milliseconds: 1_790_000_000_000)
-        for name in acts {
+        for name in accountActions {
             var act = AccountApp.Act(name)
             act.email = "ada@example.com"
             act.password = "secret-1"
             var call = app.begin(act)
             while let next = call {
                 now = now + .seconds(1)
-                call = app.take(answer(next, &services, now))
+                call = app.take(fakeResponse(next, &services, now))
             }
             precondition(app.failure == nil, "\(name): \(app.failure ?? "")")
         }
     }
 
-    private static func answer(
+    private static func fakeResponse(
         _ call: AccountApp.Call,
         _ services: inout Services,
         _ now: Instant

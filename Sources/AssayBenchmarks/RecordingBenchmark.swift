@@ -13,16 +13,16 @@ internal import Darwin
 ///
 /// The benchmark also measures the time to distill a recording of 100,000 exchanges into contracts.
 enum RecordingBenchmark {
-    static func run(assay: String, own: String) throws {
+    static func run(assay: String, benchmarkExecutable: String) throws {
         let folder = NSTemporaryDirectory() + "assay-bench-\(getpid())"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (bare, proxy) = (ServingBenchmark.freePort(), ServingBenchmark.freePort())
         let server = try ServingBenchmark.spawn(
-            own,
+            benchmarkExecutable,
             ["bare-server"],
             environment: ["BARE_PORT=\(bare)"]
         )
-        _ = ServingBenchmark.firstAnswer(port: bare, path: "/")
+        _ = ServingBenchmark.firstResponse(port: bare, path: "/")
         defer {
             kill(server, SIGKILL)
             ServingBenchmark.wait(server)
@@ -35,15 +35,15 @@ enum RecordingBenchmark {
                 "127.0.0.1:\(proxy)", folder + "/session",
             ] + fakes.flatMap { ["--listen", "\($0)=127.0.0.1:0"] }
         )
-        _ = ServingBenchmark.firstAnswer(port: proxy, path: "/")
+        _ = ServingBenchmark.firstResponse(port: proxy, path: "/")
         // The measurements alternate, so that both have the same conditions.
         let request = post(String(repeating: "x", count: 496), port: proxy)
         var direct: [Double] = []
         var through: [Double] = []
         var shares: [Double] = []
         for _ in 0..<5 {
-            direct += ServingBenchmark.client(port: bare, request: request)
-            through += ServingBenchmark.client(port: proxy, request: request)
+            direct += ServingBenchmark.measureResponseTimes(port: bare, request: request)
+            through += ServingBenchmark.measureResponseTimes(port: proxy, request: request)
             let plain = ServingBenchmark.load(port: bare).rate
             shares.append(ServingBenchmark.load(port: proxy).rate / plain)
         }
@@ -133,7 +133,7 @@ enum RecordingBenchmark {
             _ method: String,
             _ target: String,
             _ body: JSONValue?,
-            _ answer: JSONValue
+            _ responseBody: JSONValue
         ) {
             exchanges.append(
                 Exchange(
@@ -145,7 +145,7 @@ enum RecordingBenchmark {
                     request: HTTPMessage.Request(method, target, body: body?.bytes ?? []),
                     sequence: exchanges.count,
                     completed: 1,
-                    outcome: .answered(HTTPMessage.Response(200, json: answer))
+                    outcome: .answered(HTTPMessage.Response(200, json: responseBody))
                 )
             )
         }

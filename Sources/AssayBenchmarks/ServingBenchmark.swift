@@ -26,28 +26,28 @@ enum ServingBenchmark {
 
     /// Returns the arguments of `assay serve`, with the OneSignal fake and the control API on these
     /// ports.
-    static func serving(_ port: Int, control: Int) -> [String] {
-        serving(["onesignal": port, "control": control])
+    static func serveArguments(_ port: Int, control: Int) -> [String] {
+        serveArguments(["onesignal": port, "control": control])
     }
 
     /// Returns the arguments of `assay serve`, with the named servers on these ports and the others
     /// on free ports.
-    static func serving(_ ports: [String: Int]) -> [String] {
+    static func serveArguments(_ ports: [String: Int]) -> [String] {
         ["serve", "--quiet"]
             + ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"].flatMap {
                 ["--listen", "\($0)=127.0.0.1:\(ports[$0] ?? 0)"]
             }
     }
 
-    static func run(assay: String, own: String) throws {
+    static func run(assay: String, benchmarkExecutable: String) throws {
         let (port, control) = (freePort(), freePort())
-        let arguments = serving(port, control: control)
+        let arguments = serveArguments(port, control: control)
         var starts: [Double] = []
         for _ in 0..<10 {
             let clock = ContinuousClock()
             let begin = clock.now
             let process = try spawn(assay, arguments)
-            let answer = firstAnswer(port: control, path: "/assay/v1/health")
+            let answer = firstResponse(port: control, path: "/assay/v1/health")
             starts.append(Benchmarks.seconds(clock.now - begin))
             kill(process, SIGTERM)
             wait(process)
@@ -58,34 +58,38 @@ enum ServingBenchmark {
         }
         Benchmarks.show("serve: exec to first response", starts)
         // The measurements alternate, so that both have the same conditions.
-        var ours: [Load] = []
-        var bare: [Load] = []
+        var ours: [LoadResult] = []
+        var bare: [LoadResult] = []
         for _ in 0..<5 {
-            let idle = try spawn(own, ["bare-server"], environment: ["BARE_PORT=\(port)"])
-            _ = firstAnswer(port: port, path: "/")
+            let idle = try spawn(
+                benchmarkExecutable,
+                ["bare-server"],
+                environment: ["BARE_PORT=\(port)"]
+            )
+            _ = firstResponse(port: port, path: "/")
             bare.append(load(port: port))
             kill(idle, SIGKILL)
             wait(idle)
             let process = try spawn(assay, arguments)
-            _ = firstAnswer(port: control, path: "/assay/v1/health")
+            _ = firstResponse(port: control, path: "/assay/v1/health")
             ours.append(load(port: port))
             kill(process, SIGTERM)
             wait(process)
         }
-        let (mine, other) = (middle(ours), middle(bare))
+        let (mine, other) = (medianLoad(ours), medianLoad(bare))
         Benchmarks.print("650-byte POST, bare server         \(other.text)")
         Benchmarks.print("650-byte POST, OneSignal fake      \(mine.text)")
         let share = String(format: "%.0f", 100 * mine.rate / other.rate)
         Benchmarks.print("rate of the fake, bare is 100 %    \(share) %")
-        try flatness(assay: assay, port: port, control: control)
+        try measureRateStability(assay: assay, port: port, control: control)
     }
 
     /// Sends a million pushes to the OneSignal fake, and prints the rate of each tenth.
     ///
     /// Calls must not become slower while the journal and the list of notifications grow.
-    private static func flatness(assay: String, port: Int, control: Int) throws {
-        let process = try spawn(assay, serving(port, control: control))
-        _ = firstAnswer(port: control, path: "/assay/v1/health")
+    private static func measureRateStability(assay: String, port: Int, control: Int) throws {
+        let process = try spawn(assay, serveArguments(port, control: control))
+        _ = firstResponse(port: control, path: "/assay/v1/health")
         let tenths = (0..<10).map { _ in
             load(port: port, requestCount: 100_000 / connectionCount)
         }
@@ -95,13 +99,13 @@ enum ServingBenchmark {
         Benchmarks.print("  p99, µs                          " + list(tenths) { $0.p99 * 1e6 })
     }
 
-    private static func list(_ loads: [Load], _ value: (Load) -> Double) -> String {
+    private static func list(_ loads: [LoadResult], _ value: (LoadResult) -> Double) -> String {
         loads.map { String(format: "%.0f", value($0)) }.joined(separator: " ")
     }
 
     // MARK: Load
 
-    struct Load: Sendable {
+    struct LoadResult: Sendable {
         let rate: Double
         let p99: Double
 
@@ -110,25 +114,29 @@ enum ServingBenchmark {
         }
     }
 
-    static func middle(_ loads: [Load]) -> Load {
+    static func medianLoad(_ loads: [LoadResult]) -> LoadResult {
         loads.sorted { $0.rate < $1.rate }[loads.count / 2]
     }
 
     /// Measures the responses per second over several keep-alive connections, each of which sends
     /// one request after the other.
-    static func load(port: Int, requestCount: Int = requestCount) -> Load {
+    static func load(port: Int, requestCount: Int = requestCount) -> LoadResult {
         let request =
             "POST \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\ncontent-type: "
             + "application/json\r\ncontent-length: \(body.utf8.count)\r\n\r\n" + body
         let clock = ContinuousClock()
         let begin = clock.now
         let group = DispatchGroup()
-        let results = Results()
+        let results = ResponseTimes()
         for _ in 0..<connectionCount {
             group.enter()
             Thread.detachNewThread {
                 results.add(
-                    client(port: port, request: Array(request.utf8), requestCount: requestCount)
+                    measureResponseTimes(
+                        port: port,
+                        request: Array(request.utf8),
+                        requestCount: requestCount
+                    )
                 )
                 group.leave()
             }
@@ -136,13 +144,13 @@ enum ServingBenchmark {
         group.wait()
         let elapsed = Benchmarks.seconds(clock.now - begin)
         let sorted = results.all.sorted()
-        return Load(
+        return LoadResult(
             rate: Double(sorted.count) / elapsed,
             p99: sorted.isEmpty ? .infinity : sorted[sorted.count * 99 / 100]
         )
     }
 
-    private final class Results: @unchecked Sendable {
+    private final class ResponseTimes: @unchecked Sendable {
         private let lock = NSLock()
         private var times: [Double] = []
 
@@ -155,7 +163,7 @@ enum ServingBenchmark {
         var all: [Double] { times }
     }
 
-    static func client(
+    static func measureResponseTimes(
         port: Int,
         request: [UInt8],
         requestCount: Int = requestCount
@@ -234,7 +242,7 @@ enum ServingBenchmark {
 
     /// Repeats a request until a server responds, for at most ten seconds, and returns the
     /// response.
-    static func firstAnswer(port: Int, path: String) -> String {
+    static func firstResponse(port: Int, path: String) -> String {
         let request = Array("GET \(path) HTTP/1.1\r\nhost: 127.0.0.1:\(port)\r\n\r\n".utf8)
         let clock = ContinuousClock()
         let end = clock.now + .seconds(10)
@@ -278,7 +286,7 @@ enum ServingBenchmark {
     /// Runs a server with the HTTP library of the fakes.
     ///
     /// It only reads the request body and sends a small response.
-    static func bareServer() async throws {
+    static func runBareServer() async throws {
         let port = ProcessInfo.processInfo.environment["BARE_PORT"].flatMap { Int($0) } ?? 0
         var logger = Logger(label: "bare")
         logger.logLevel = .critical

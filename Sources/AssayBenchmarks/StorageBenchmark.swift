@@ -5,27 +5,27 @@ internal import Providers
 /// Compares the cost of calls to fakes with 100 users and with 100,000 users, without a network.
 enum StorageBenchmark {
     /// A kind of API call that is measured, each time for another user.
-    private struct Deed {
+    private struct MeasuredOperation {
         let name: String
         let work: (inout Services, Int, Instant) -> Void
     }
 
-    private static let sizes = [100, 100_000]
+    private static let userCounts = [100, 100_000]
     /// The number of repetitions of an operation in one measurement.
     private static let count = 2000
     private static let rounds = 5
     private static let app = OneSignalState.standardApp
 
     static func run() {
-        var towns: [Services] = []
-        for size in sizes {
+        var servicesBySize: [Services] = []
+        for size in userCounts {
             let before = Benchmarks.residentBytes()
             let clock = ContinuousClock()
             let begin = clock.now
-            var town = Services(seed: 1)
-            town.revenueCat.connect(WebhookTarget(url: "http://127.0.0.1:9/"))
-            for number in 0..<size { settle(number, &town) }
-            towns.append(town)
+            var services = Services(seed: 1)
+            services.revenueCat.connect(WebhookTarget(url: "http://127.0.0.1:9/"))
+            for number in 0..<size { settle(number, &services) }
+            servicesBySize.append(services)
             let elapsed = Benchmarks.seconds(clock.now - begin)
             let memory = Double(Benchmarks.residentBytes() - before) / Double(size)
             Benchmarks.print(
@@ -39,53 +39,56 @@ enum StorageBenchmark {
         }
         Benchmarks.print(
             "per second, by number of users     "
-                + sizes.map { "\($0)".padding(toLength: 10, withPad: " ", startingAt: 0) }.joined()
+                + userCounts.map { "\($0)".padding(toLength: 10, withPad: " ", startingAt: 0) }
+                .joined()
                 + "  ratio"
         )
-        for deed in deeds { show(deed, &towns) }
+        for operation in measuredOperations { show(operation, &servicesBySize) }
     }
 
     /// Measures an operation with few and with many users, in turns, so that both have the same
     /// conditions.
-    private static func show(_ deed: Deed, _ towns: inout [Services]) {
-        var rates: [[Double]] = sizes.map { _ in [] }
+    private static func show(_ operation: MeasuredOperation, _ servicesBySize: inout [Services]) {
+        var rates: [[Double]] = userCounts.map { _ in [] }
         for round in 0..<rounds {
             // The small state is restored after each round. The large one is changed in place,
             // because the first writes after a copy are slower and are measured separately.
-            let small = towns[0]
-            for index in towns.indices {
-                deed.work(&towns[index], 0, moment)
+            let small = servicesBySize[0]
+            for index in servicesBySize.indices {
+                operation.work(&servicesBySize[index], 0, operationTime)
                 let clock = ContinuousClock()
                 let time = clock.measure {
                     for number in 0..<count {
-                        let person = (number &* 7919 &+ round) % sizes[index]
-                        deed.work(&towns[index], person, moment)
+                        let person = (number &* 7919 &+ round) % userCounts[index]
+                        operation.work(&servicesBySize[index], person, operationTime)
                     }
                 }
                 rates[index].append(Double(count) / Benchmarks.seconds(time))
             }
-            towns[0] = small
+            servicesBySize[0] = small
         }
         let middles = rates.map { $0.sorted()[rounds / 2] }
         Benchmarks.print(
-            deed.name.padding(toLength: 35, withPad: " ", startingAt: 0)
+            operation.name.padding(toLength: 35, withPad: " ", startingAt: 0)
                 + middles.map { String(format: "%-10.0f", $0) }.joined()
                 + String(format: "  %.2f", middles[1] / middles[0])
         )
     }
 
-    private static let moment = Instant(milliseconds: 1_790_000_600_000)
+    private static let operationTime = Instant(milliseconds: 1_790_000_600_000)
 
-    private static func settle(_ number: Int, _ town: inout Services) {
-        for deed in [created, signedUp, bought] { deed.work(&town, number, moment) }
-        for delivery in town.queue.take(by: moment).dropFirst(number % 2) {
-            let schedule = town.schedule(of: delivery)
-            town.queue.finish(
+    private static func settle(_ number: Int, _ services: inout Services) {
+        for operation in [userCreation, signUpOperation, purchaseOperation] {
+            operation.work(&services, number, operationTime)
+        }
+        for delivery in services.queue.take(by: operationTime).dropFirst(number % 2) {
+            let schedule = services.schedule(of: delivery)
+            services.queue.finish(
                 delivery.number,
                 status: 200,
                 failure: nil,
                 by: schedule,
-                at: moment
+                at: operationTime
             )
         }
     }
@@ -98,8 +101,8 @@ enum StorageBenchmark {
         _ method: String,
         _ path: @escaping (Int) -> String,
         _ body: @escaping (Int) -> JSONValue? = { _ in nil }
-    ) -> Deed {
-        Deed(name: name) { town, number, now in
+    ) -> MeasuredOperation {
+        MeasuredOperation(name: name) { services, number, now in
             let path = path(number)
             let credential = path.contains("key=") ? "" : "Bearer owner"
             let request = HTTPMessage.Request(
@@ -108,12 +111,12 @@ enum StorageBenchmark {
                 fields: [HTTPMessage.Field("Authorization", credential)],
                 body: body(number)?.bytes ?? []
             )
-            _ = town.respond(party, to: request, at: now)
-            if party == .revenueCat { _ = town.settle(at: now) }
+            _ = services.respond(party, to: request, at: now)
+            if party == .revenueCat { _ = services.settle(at: now) }
         }
     }
 
-    private static var created: Deed {
+    private static var userCreation: MeasuredOperation {
         call(
             "OneSignal: user created",
             .oneSignal,
@@ -128,7 +131,7 @@ enum StorageBenchmark {
         }
     }
 
-    private static var signedUp: Deed {
+    private static var signUpOperation: MeasuredOperation {
         call(
             "Firebase: sign-up",
             .firebase,
@@ -139,12 +142,12 @@ enum StorageBenchmark {
         }
     }
 
-    private static var bought: Deed {
-        Deed(name: "RevenueCat: purchase") { town, number, now in
+    private static var purchaseOperation: MeasuredOperation {
+        MeasuredOperation(name: "RevenueCat: purchase") { services, number, now in
             var action = StoreAction(.purchase, user: "user-\(number)")
             action.product = "premium_monthly"
-            try? town.revenueCat.carryOut(action, at: now)
-            _ = town.settle(at: now)
+            try? services.revenueCat.carryOut(action, at: now)
+            _ = services.settle(at: now)
         }
     }
 
@@ -152,17 +155,19 @@ enum StorageBenchmark {
         "/apps/\(app)/users/by/external_id/user-\(number)"
     }
 
-    private static var deeds: [Deed] {
+    private static var measuredOperations: [MeasuredOperation] {
         var fresh = 1_000_000
-        func new() -> Int {
+        func newUserNumber() -> Int {
             fresh += 1
             return fresh
         }
         return [
-            Deed(name: created.name) { town, _, now in created.work(&town, new(), now) },
+            MeasuredOperation(name: userCreation.name) { services, _, now in
+                userCreation.work(&services, newUserNumber(), now)
+            },
             call("OneSignal: user read", .oneSignal, "GET", user),
             call("OneSignal: tags written", .oneSignal, "PATCH", user) { _ in
-                ["properties": ["tags": ["k": .string("\(new())")]]]
+                ["properties": ["tags": ["k": .string("\(newUserNumber())")]]]
             },
             call("OneSignal: push to one", .oneSignal, "POST", { _ in "/notifications" }) {
                 number in
@@ -201,7 +206,9 @@ enum StorageBenchmark {
                 "GET",
                 { _ in "/players?app_id=\(app)&limit=5" }
             ),
-            Deed(name: signedUp.name) { town, _, now in signedUp.work(&town, new(), now) },
+            MeasuredOperation(name: signUpOperation.name) { services, _, now in
+                signUpOperation.work(&services, newUserNumber(), now)
+            },
             call(
                 "Firebase: lookup",
                 .firebase,
@@ -233,26 +240,29 @@ enum StorageBenchmark {
                 "GET",
                 { "/v1/subscribers/user-\($0)" }
             ),
-            Deed(name: bought.name) { town, _, now in bought.work(&town, new(), now) },
+            MeasuredOperation(name: purchaseOperation.name) { services, _, now in
+                purchaseOperation.work(&services, newUserNumber(), now)
+            },
             call("RevenueCat: receipt", .revenueCat, "POST", { _ in "/v1/receipts" }) { _ in
-                let number = new()
+                let number = newUserNumber()
                 return [
                     "app_user_id": .string("user-\(number)"), "product_id": "premium_yearly",
                     "fetch_token": .string("receipt-\(number)"),
                 ]
             },
-            Deed(name: "Purchasely: purchase") { town, _, now in
-                let body: JSONObject = ["user": .string("user-\(new())")]
-                try? town.purchasely.carryOut(.purchase, body, at: now)
-                _ = town.settle(at: now)
+            MeasuredOperation(name: "Purchasely: purchase") { services, _, now in
+                let body: JSONObject = ["user": .string("user-\(newUserNumber())")]
+                try? services.purchasely.carryOut(.purchase, body, at: now)
+                _ = services.settle(at: now)
             },
             call("Despia: command", .despia, "POST", { _ in "/bridge" }) { number in
                 ["device": .string("user-\(number)"), "command": "getpurchasehistory://"]
             },
-            Deed(name: "next due time") { town, _, _ in _ = town.nextMoment },
-            Deed(name: "copy, first write") { town, number, now in
-                let kept = town
-                created.work(&town, new(), now)
+            MeasuredOperation(name: "next due time") { services, _, _ in _ = services.nextChangeTime
+            },
+            MeasuredOperation(name: "copy, first write") { services, number, now in
+                let kept = services
+                userCreation.work(&services, newUserNumber(), now)
                 withExtendedLifetime(kept) {}
             },
         ]

@@ -15,7 +15,7 @@ enum WritesBenchmark {
     /// A kind of request that changes the state of a fake.
     ///
     /// Its body depends on the number of the request.
-    private struct Write: Sendable {
+    private struct MeasuredWrite: Sendable {
         let party: String
         let method: String
         let path: String
@@ -25,25 +25,25 @@ enum WritesBenchmark {
     private struct ServerEnded: Error, CustomStringConvertible {
         let write: String
         let number: Int
-        let answer: String
+        let response: String
 
-        var description: String { "\(write), call \(number): \(answer.prefix(300))" }
+        var description: String { "\(write), call \(number): \(response.prefix(300))" }
     }
 
     private static let app = "a55a4000-0000-4000-8000-000000000000"
     /// The number of writes of each kind.
     private static let count = 100_000
     /// The number of writes in the first and in the last measurement.
-    private static let sample = 10_000
+    private static let sampleSize = 10_000
 
     private static let writes = [
-        Write(
+        MeasuredWrite(
             party: "revenuecat",
             method: "POST",
             path: "/v1/subscribers/ada/attributes",
             body: { #"{"attributes": {"a": {"value": "\#($0)"}}}"# }
         ),
-        Write(
+        MeasuredWrite(
             party: "onesignal",
             method: "POST",
             path: "/notifications",
@@ -51,37 +51,37 @@ enum WritesBenchmark {
                 #"{"app_id": "\#(app)", "contents": {"en": "x"}, "included_segments": ["All"]}"#
             }
         ),
-        Write(
+        MeasuredWrite(
             party: "onesignal",
             method: "POST",
             path: "/apps/\(app)/users",
             body: { #"{"identity": {"external_id": "u\#($0)"}}"# }
         ),
-        Write(
+        MeasuredWrite(
             party: "firebase",
             method: "POST",
             path: "/v1/accounts:signUp?key=k",
             body: { #"{"email": "u\#($0)@example.com", "password": "secret-1"}"# }
         ),
-        Write(
+        MeasuredWrite(
             party: "despia",
             method: "POST",
             path: "/bridge",
             body: { #"{"device": "d\#($0 % 10)", "command": "get-uuid://"}"# }
         ),
-        Write(
+        MeasuredWrite(
             party: "control",
             method: "POST",
             path: "/assay/v1/store/purchase",
             body: { #"{"user": "u\#($0)"}"# }
         ),
-        Write(
+        MeasuredWrite(
             party: "control",
             method: "PUT",
             path: "/assay/v1/clock",
             body: { _ in #"{"frozen": true}"# }
         ),
-        Write(
+        MeasuredWrite(
             party: "control",
             method: "PATCH",
             path: "/assay/v1/settings",
@@ -95,7 +95,7 @@ enum WritesBenchmark {
         try memory(assay: assay, bodySize: 600, count: 1_000_000)
     }
 
-    private static func growth(of write: Write, assay: String) throws {
+    private static func growth(of write: MeasuredWrite, assay: String) throws {
         let server = try Server(assay, write.party)
         defer { server.stop() }
         let connection = try server.connect()
@@ -103,16 +103,16 @@ enum WritesBenchmark {
         func send(_ numbers: Range<Int>) throws -> Double {
             let begin = server.processorSeconds
             for number in numbers {
-                let answer = try call(connection, server.port, write, number)
-                guard answer.hasPrefix("HTTP/1.1 20") else {
-                    throw ServerEnded(write: write.path, number: number, answer: answer)
+                let response = try call(connection, server.port, write, number)
+                guard response.hasPrefix("HTTP/1.1 20") else {
+                    throw ServerEnded(write: write.path, number: number, response: response)
                 }
             }
             return (server.processorSeconds - begin) / Double(numbers.count) * 1e6
         }
-        let first = try send(0..<sample)
-        _ = try send(sample..<count - sample)
-        let last = try send(count - sample..<count)
+        let first = try send(0..<sampleSize)
+        _ = try send(sampleSize..<count - sampleSize)
+        let last = try send(count - sampleSize..<count)
         let name = "\(write.method) \(write.path)".prefix(34)
         Benchmarks.print(
             String(name).padding(toLength: 35, withPad: " ", startingAt: 0)
@@ -130,7 +130,7 @@ enum WritesBenchmark {
         let connection = try server.connect()
         defer { close(connection) }
         let text = String(repeating: "x", count: bodySize)
-        let write = Write(
+        let write = MeasuredWrite(
             party: "onesignal",
             method: "POST",
             path: "/notifications",
@@ -144,9 +144,9 @@ enum WritesBenchmark {
         var sizes: [Int] = []
         for tenth in 0..<10 {
             for number in count / 10 * tenth..<count / 10 * (tenth + 1) {
-                let answer = try call(connection, server.port, write, number)
-                guard answer.hasPrefix("HTTP/1.1 20") else {
-                    throw ServerEnded(write: write.path, number: number, answer: answer)
+                let response = try call(connection, server.port, write, number)
+                guard response.hasPrefix("HTTP/1.1 20") else {
+                    throw ServerEnded(write: write.path, number: number, response: response)
                 }
             }
             sizes.append(server.residentBytes >> 20)
@@ -161,7 +161,7 @@ enum WritesBenchmark {
     private static func call(
         _ connection: Int32,
         _ port: Int,
-        _ write: Write,
+        _ write: MeasuredWrite,
         _ number: Int
     ) throws -> String {
         let body = write.body(number)
@@ -171,22 +171,22 @@ enum WritesBenchmark {
                 + body).utf8
         )
         guard send(connection, request, request.count, 0) == request.count else {
-            throw ServerEnded(write: write.path, number: number, answer: "truncated request")
+            throw ServerEnded(write: write.path, number: number, response: "truncated request")
         }
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        var answer: [UInt8] = []
-        while !isWhole(answer) {
+        var response: [UInt8] = []
+        while !isCompleteResponse(response) {
             let size = recv(connection, &buffer, buffer.count, 0)
             guard size > 0 else { break }
-            answer += buffer[..<size]
+            response += buffer[..<size]
         }
-        return String(decoding: answer, as: UTF8.self)
+        return String(decoding: response, as: UTF8.self)
     }
 
     /// Returns whether a response is complete: its head, and a body with the length that the head
     /// announces.
-    private static func isWhole(_ answer: [UInt8]) -> Bool {
-        let text = String(decoding: answer, as: UTF8.self)
+    private static func isCompleteResponse(_ response: [UInt8]) -> Bool {
+        let text = String(decoding: response, as: UTF8.self)
         guard let end = text.range(of: "\r\n\r\n") else { return false }
         let length = text[..<end.lowerBound].lowercased()
             .split(separator: "\r\n")
@@ -203,15 +203,18 @@ enum WritesBenchmark {
 
         init(_ assay: String, _ party: String) throws {
             let port = ServingBenchmark.freePort()
-            process = try ServingBenchmark.spawn(assay, ServingBenchmark.serving([party: port]))
+            process = try ServingBenchmark.spawn(
+                assay,
+                ServingBenchmark.serveArguments([party: port])
+            )
             self.port = port
         }
 
         func connect() throws -> Int32 {
-            _ = ServingBenchmark.firstAnswer(port: port, path: "/")
+            _ = ServingBenchmark.firstResponse(port: port, path: "/")
             let connection = ServingBenchmark.connection(to: port)
             guard connection >= 0 else {
-                throw ServerEnded(write: "connect", number: 0, answer: "no response")
+                throw ServerEnded(write: "connect", number: 0, response: "no response")
             }
             return connection
         }

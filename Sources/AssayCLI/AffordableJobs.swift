@@ -4,7 +4,7 @@ extension Descriptors {
     /// Returns the number of cases that may run at once within this process's limit on open files.
     ///
     /// Prints a message when the result is smaller than the requested number.
-    static func affordable(_ jobs: Int) -> Int {
+    static func affordableJobCount(_ jobs: Int) -> Int {
         guard let limit else { return jobs }
         let count = caseCountMax(jobs, limit: limit)
         if count < jobs {

@@ -74,7 +74,9 @@ struct AppCommand: AsyncParsableCommand {
             selection.selection(fallback: .should).apply(to: scenarios)
         )
         let files = try reports.files()
-        let saveFile = try Setting.save.text(save, environment).map { try ReportFiles.checked($0) }
+        let saveFile = try Setting.save.text(save, environment).map {
+            try ReportFiles.writablePath($0)
+        }
         let processors = ProcessInfo.processInfo.activeProcessorCount
         let jobs = try Setting.appJobs.number(
             jobs,
@@ -82,14 +84,14 @@ struct AppCommand: AsyncParsableCommand {
             in: 1...64,
             environment
         )
-        let performer = try app.performer(
+        let executor = try app.executor(
             profile,
             TargetOptions.hosts(allowHost, environment),
             "app",
             environment
         )
         let seed = Setting.appSeed.text(seed, environment) ?? SuiteRun.nonce()
-        let progress = Progress()
+        let progress = RunProgress()
         let interruption = Interruption()
         var run = DeviceRun(profile: profile, seed: seed)
         run.knownFailures = try reports.knownFailures(
@@ -99,7 +101,7 @@ struct AppCommand: AsyncParsableCommand {
         run.keepsEvidence = saveFile != nil
         run.suite = SuiteRun.digest(of: library, selected)
         run.saved = try saveFile.map { try SavedRunFile($0, profile: profile) }
-        if !files.usesStandardOutput, case .browser(let address, _, _) = performer {
+        if !files.usesStandardOutput, case .browser(let address, _, _) = executor {
             Terminal.error(
                 "assay \(assayVersion) · \(selected.count) scenario"
                     + "\(selected.count == 1 ? "" : "s") · seed \(seed)\n"
@@ -107,11 +109,11 @@ struct AppCommand: AsyncParsableCommand {
             )
         }
         if let pictures {
-            guard case .browser = performer else {
+            guard case .browser = executor else {
                 throw Failure(.usage, "--pictures needs a web page: remove --scripted")
             }
             do throws(OutputFile.WriteError) {
-                try OutputFile.makeFolder(pictures, .asUmask)
+                try OutputFile.makeFolder(pictures, .umaskDefault)
             } catch {
                 throw Failure(.usage, error.description)
             }
@@ -119,29 +121,29 @@ struct AppCommand: AsyncParsableCommand {
         }
         let prepared = run
         var report = try await interruption.run {
-            try await prepared.report(selected, performer, jobs: jobs, progress: progress) {
-                chromium in interruption.onAbandon { chromium.end() }
+            try await prepared.report(selected, executor, jobs: jobs, progress: progress) {
+                chromium in interruption.onSecondSignal { chromium.end() }
             }
         }
         progress.clear()
-        report.isInterrupted = interruption.isRaised
-        files.show(report, replay: ReplayCommand(replayWords(seed)))
-        if let saveFile { try Conclusion.save(report, profile, to: saveFile) }
+        report.isInterrupted = interruption.hasReceivedSignal
+        files.show(report, replay: ReplayCommand(replayArguments(seed)))
+        if let saveFile { try RunConclusion.save(report, profile, to: saveFile) }
         throw ExitCode(report.exitCode)
     }
 
     /// Returns the command line that repeats this run.
     ///
     /// Options from environment variables become flags.
-    private func replayWords(_ seed: String) -> [String] {
+    private func replayArguments(_ seed: String) -> [String] {
         let environment = ProcessInfo.processInfo.environment
         var words = [Terminal.program, "app"] + paths
         if let path = Setting.profile.text(profile, environment) { words += ["--profile", path] }
-        words += app.replayWords(environment)
+        words += app.replayArguments(environment)
         for host in TargetOptions.hosts(allowHost, environment) { words += ["--allow-host", host] }
         // Scenario paths on the command line replace the shipped scenarios and those of
         // `--contracts`.
-        if paths.isEmpty { words += selection.replayWords }
-        return words + reports.replayWords + ["--seed", seed]
+        if paths.isEmpty { words += selection.replayArguments }
+        return words + reports.replayArguments + ["--seed", seed]
     }
 }

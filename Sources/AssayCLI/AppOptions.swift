@@ -30,12 +30,12 @@ struct AppOptions: ParsableArguments {
     ///   - environment: The environment variables, which may name the app or the browser.
     /// - Returns: The built-in app, or a page in a browser.
     /// - Throws: A usage failure when no app is given, or a failure when no browser is found.
-    func performer(
+    func executor(
         _ profile: Profile,
         _ hosts: [String],
         _ command: String,
         _ environment: [String: String]
-    ) throws -> DeviceRun.Performer {
+    ) throws -> DeviceRun.Executor {
         let url = Setting.url.text(url, environment) ?? profile.app.url
         guard scripted || url != nil else {
             throw Failure(
@@ -64,7 +64,7 @@ struct AppOptions: ParsableArguments {
     /// Returns the flags that select the same app in a later run.
     ///
     /// Options from environment variables become flags.
-    func replayWords(_ environment: [String: String]) -> [String] {
+    func replayArguments(_ environment: [String: String]) -> [String] {
         var words = scripted ? ["--scripted"] : []
         for name in defect { words += ["--defect", name] }
         guard !scripted else { return words }

@@ -23,7 +23,7 @@ struct Assay: AsyncParsableCommand {
             Record a regression test:          assay record --start 'node server.js'
 
             Settings that only the environment can set:
-            \(Setting.withoutFlag)
+            \(Setting.helpForVariablesWithoutFlag)
 
             Exit codes:
             \(ExitStatus.table)
@@ -61,7 +61,8 @@ enum Main {
         let status = await run()
         let reason = StandardOutput.lostReason
         if let reason { Terminal.error("assay: \(reason)\n") }
-        guard reason != nil || LostFiles.exist, let known = ExitStatus(rawValue: status) else {
+        guard reason != nil || FileWriteFailures.hasAny, let known = ExitStatus(rawValue: status)
+        else {
             exit(status)
         }
         exit(known.withLostOutput.rawValue)
@@ -73,7 +74,7 @@ enum Main {
     ///   not be written.
     private static func run() async -> Int32 {
         do {
-            try needProcesses()
+            try checkProcessSupport()
             var command = try Assay.parseAsRoot()
             for line in Setting.warnings(Setting.environment) {
                 Terminal.error("assay: \(line)\n")
@@ -101,7 +102,7 @@ enum Main {
             }
             Terminal.error(message + "\n")
             // ArgumentParser uses the code 64 for wrong usage; Assay uses `ExitStatus.usage`.
-            return (status == .validationFailure ? ExitStatus.usage : .ours).rawValue
+            return (status == .validationFailure ? ExitStatus.usage : .internalError).rawValue
         }
     }
 
@@ -110,7 +111,7 @@ enum Main {
     /// Swift reads the command-line arguments from `/proc`: without it, every command would print
     /// its help. Swift's dispatcher reads the list of threads from `/proc`, and would trap in the
     /// middle of a run.
-    private static func needProcesses() throws {
+    private static func checkProcessSupport() throws {
         #if os(Linux)
         guard access("/proc/self/stat", R_OK) != 0 else { return }
         throw Failure(

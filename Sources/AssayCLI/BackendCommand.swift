@@ -47,7 +47,7 @@ struct BackendCommand: AsyncParsableCommand {
             return
         }
         let environment = ProcessInfo.processInfo.environment
-        guard let style = ReferenceBackend.Style(rawValue: style) else {
+        guard let style = ReferenceBackend.StateSource(rawValue: style) else {
             throw Failure(.usage, "--style '\(style)' is neither body nor sync")
         }
         var configuration = ReferenceBackend.Configuration(
@@ -82,7 +82,7 @@ struct BackendCommand: AsyncParsableCommand {
         var defects: Set<Defect> = []
         for name in defect.flatMap({ $0.split(separator: ",").map(String.init) }) {
             if name == "guide" {
-                defects.formUnion(Defect.guide)
+                defects.formUnion(Defect.identityGuideDefects)
             } else if let known = Defect(rawValue: name) {
                 defects.insert(known)
             } else {

@@ -10,32 +10,32 @@ internal import ReferenceBackend
 enum Completions {
     /// The clauses, contracts and cases that the shell offers after `--only`.
     static let cases = CompletionKind.custom { _, _, prefix in
-        let headings = ContractLibrary.listed.headings
+        let headings = ContractLibrary.indexed.headings
         let clauses = Set(headings.map(\.clause)).sorted()
         // Cases are offered only after their contract was typed: a list of all six hundred is too
         // long.
         let contracts = Set(headings.map(\.id)).sorted()
         let isInside = contracts.contains { prefix.hasPrefix($0) }
         let names = isInside ? headings.map(\.caseID) : contracts
-        return offered(clauses + names, prefix)
+        return matchingNames(clauses + names, prefix)
     }
 
     /// The finding codes and clauses that the shell offers after `assay explain`.
     static let topics = CompletionKind.custom { _, _, prefix in
         let codes = FindingCode.allCases.map(\.rawValue)
         let clauses = Clause.all.map(\.name)
-        return offered(codes + clauses, prefix)
+        return matchingNames(codes + clauses, prefix)
     }
 
     /// The names of the reference backend's defects, and `guide`, which turns on the defects of a
     /// published guide.
     static let defects = CompletionKind.custom { _, _, prefix in
-        offered(Defect.allCases.map(\.rawValue) + ["guide"], prefix)
+        matchingNames(Defect.allCases.map(\.rawValue) + ["guide"], prefix)
     }
 
     static let profile = CompletionKind.file(extensions: ["yaml", "yml"])
 
-    private static func offered(_ names: [String], _ prefix: String) -> [String] {
+    private static func matchingNames(_ names: [String], _ prefix: String) -> [String] {
         names.filter { $0.hasPrefix(prefix) }
     }
 }

@@ -35,22 +35,22 @@ struct ControlClient {
                 "no control API at \(url.base); start the fakes with 'assay serve'"
             )
         }
-        let answer = (try? JSONValue(parsing: response.body)) ?? .null
+        let reply = (try? JSONValue(parsing: response.body)) ?? .null
         guard response.status == 200 else {
-            let text = answer["error"]?.string ?? "status \(response.status)"
-            let hint = answer["hint"]?.string.map { "; " + $0 } ?? ""
+            let text = reply["error"]?.string ?? "status \(response.status)"
+            let hint = reply["hint"]?.string.map { "; " + $0 } ?? ""
             throw Failure(.usage, text + hint)
         }
-        return answer
+        return reply
     }
 
     /// Prints a line for each webhook delivery in a response of the control API, and a line for
     /// each attempt.
     ///
     /// - Returns: Whether the backend accepted every delivery.
-    static func show(_ answer: JSONValue) -> Bool {
+    static func show(_ reply: JSONValue) -> Bool {
         var allTaken = true
-        for delivery in answer["deliveries"]?.array ?? [] {
+        for delivery in reply["deliveries"]?.array ?? [] {
             let type = delivery["type"]?.string ?? ""
             let id = delivery["event"]?.string ?? ""
             Terminal.output("--> \(type) \(id) to \(delivery["webhook"]?.string ?? "")\n")

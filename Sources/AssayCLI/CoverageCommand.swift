@@ -19,7 +19,7 @@ struct CoverageCommand: ParsableCommand {
     var json = false
 
     mutating func run() throws {
-        let coverage = ServiceCoverage(providers: ProviderTable.all.listed)
+        let coverage = ServiceCoverage(providers: ProviderTable.all.sortedEntries)
         let width = Terminal.isInteractive(1) ? Terminal.width(STDOUT_FILENO) : nil
         if json {
             Terminal.document(coverage.json.printedText + "\n")

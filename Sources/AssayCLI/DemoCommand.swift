@@ -28,11 +28,11 @@ struct DemoCommand: AsyncParsableCommand {
     var only: [String] = []
 
     mutating func run() async throws {
-        let library = ContractLibrary.listed
+        let library = ContractLibrary.indexed
         let selection = Selection(only: only, skip: [], level: nil)
         let selected = try library.chosen(selection.applyForBackends(to: library.headings))
         let seed = seed
-        let jobs = Descriptors.affordable(min(64, max(1, jobs)))
+        let jobs = Descriptors.affordableJobCount(min(64, max(1, jobs)))
         let interruption = Interruption()
         let style = Terminal.style()
         func suite(_ contracts: [Contract], defects: [String]) async throws -> RunReport {
@@ -45,8 +45,8 @@ struct DemoCommand: AsyncParsableCommand {
                 jobs: jobs
             )
             // The defects are known, so no failure has to be classified as a race.
-            run.tellsRaces = false
-            let (played, progress) = (run, Progress())
+            run.detectsRaces = false
+            let (played, progress) = (run, RunProgress())
             return try await interruption.run {
                 try await played.run(progress: progress, interruption: interruption)
             }

@@ -11,7 +11,7 @@ internal import Reports
 /// to the report.
 struct DeviceRun: Sendable {
     /// The app under test: the built-in app with defects, or a page in a browser.
-    enum Performer: Sendable {
+    enum Executor: Sendable {
         case scripted(Set<ClientDefect>)
         case browser(url: String, executable: String, allowedHosts: Set<String>)
 
@@ -22,7 +22,7 @@ struct DeviceRun: Sendable {
             }
         }
 
-        func cast(_ profile: Profile) -> Cast {
+        func executorSet(_ profile: Profile) -> Executors {
             switch self {
             case .scripted: .scripted
             case .browser: .page(hasOwnBackend: profile.app.usesOwnBackend)
@@ -46,10 +46,10 @@ struct DeviceRun: Sendable {
     /// - Throws: A failure when the browser or the page cannot be opened.
     func report(
         _ contracts: [Contract],
-        _ performer: Performer,
+        _ executor: Executor,
         jobs: Int,
-        progress: Progress? = nil,
-        opened: (Chromium) -> Void = { _ in }
+        progress: RunProgress? = nil,
+        onOpen: (Chromium) -> Void = { _ in }
     ) async throws -> RunReport {
         let began = SuiteRun.now()
         var generator = SeededGenerator(seed: 0, text: seed)
@@ -65,7 +65,7 @@ struct DeviceRun: Sendable {
             version: assayVersion,
             suite: suite,
             seed: seed,
-            target: performer.target,
+            target: executor.target,
             began: began,
             seconds: 0,
             jobs: jobs,
@@ -75,12 +75,12 @@ struct DeviceRun: Sendable {
         )
         header.declared = SecretDeclaration(profile)
         let empty = header
-        let cast = performer.cast(profile)
+        let executorSet = executor.executorSet(profile)
         let start = ContinuousClock().now
-        let played = try await play(performer, began: began, opened: opened) { perform in
-            let stage = DeviceStage(
+        let played = try await runWithApp(executor, began: began, onOpen: onOpen) { perform in
+            let stage = DeviceTarget(
                 profile: profile,
-                cast: cast,
+                executorSet: executorSet,
                 options: chosen,
                 clock: RealClock(),
                 perform: perform
@@ -89,7 +89,7 @@ struct DeviceRun: Sendable {
                 switch event {
                 case .planned(let ids): saved?.begin(empty, planned: ids)
                 case .finished(let result, _, _): saved?.add(result)
-                case .calibrated, .started, .backendRestarted, .stopped, .sideFailed: break
+                case .calibrated, .started, .backendRestarted, .stopped, .instanceFailed: break
                 }
                 progress?.report(event)
             }
@@ -107,21 +107,21 @@ struct DeviceRun: Sendable {
     /// Opens the app, runs the body with it, and closes it.
     ///
     /// - Parameters:
-    ///   - performer: The app to open.
+    ///   - executor: The app to open.
     ///   - began: The start of the run.
-    ///   - opened: A function that receives the browser, so that an interruption can end it.
+    ///   - onOpen: A function that receives the browser, so that an interruption can end it.
     ///   - body: The work of the run. It receives the function that runs one scenario.
     /// - Returns: The result of the body, and notes about the app for the report.
     /// - Throws: A failure when the browser or the page cannot be opened.
-    func play<Value: Sendable>(
-        _ performer: Performer,
+    func runWithApp<Value: Sendable>(
+        _ executor: Executor,
         began: Instant,
-        opened: (Chromium) -> Void,
-        _ body: (@escaping DeviceStage.Perform) async -> Value
+        onOpen: (Chromium) -> Void,
+        _ body: (@escaping DeviceTarget.ScenarioExecution) async -> Value
     ) async throws -> (value: Value, notes: [String]) {
         let base = Instant(milliseconds: (began.milliseconds / 1000 - 3600) * 1000)
         let profile = profile
-        switch performer {
+        switch executor {
         case .scripted(let defects):
             let value = await body { plan, name, _ in
                 await Simulation.run(
@@ -141,20 +141,20 @@ struct DeviceRun: Sendable {
                 throw Failure(.unreachable, error.description)
             }
             defer { chromium.end() }
-            opened(chromium)
-            let setting = BrowserScenario.Setting(
+            onOpen(chromium)
+            let setting = BrowserScenario.Configuration(
                 chromium: chromium,
                 url: url,
                 profile: profile,
                 base: base,
                 allowedHosts: allowedHosts,
-                openingMax: 2 * ProcessInfo.processInfo.activeProcessorCount,
+                concurrentLoadMax: 2 * ProcessInfo.processInfo.activeProcessorCount,
                 clock: RealClock()
             )
-            let companion = Task { await setting.accompany() }
+            let companion = Task { await setting.monitorLoad() }
             defer { companion.cancel() }
             var notes: [String] = []
-            switch await AppPreflight.look(setting) {
+            switch await AppPreflight.inspectApp(setting) {
             case .unreachable(let text): throw Failure(.unreachable, "cannot open the app: \(text)")
             case .profile(let problems):
                 throw Failure(.usage, problems.joined(separator: "\n       "))
@@ -167,7 +167,9 @@ struct DeviceRun: Sendable {
                     name: name,
                     setting: setting,
                     judging: judging,
-                    pictured: pictures.map { Self.writer(of: plan.contract.caseID, in: $0) }
+                    onScreenshot: pictures.map {
+                        Self.screenshotWriter(of: plan.contract.caseID, in: $0)
+                    }
                 )
             }
             notes += setting.blockedHosts.withLock { $0 }.sorted().map {
@@ -182,13 +184,13 @@ struct DeviceRun: Sendable {
     ///
     /// Characters other than letters, digits, `_` and `.` become `-`, because some file systems
     /// reject them.
-    private static func writer(
+    private static func screenshotWriter(
         of caseID: String,
         in folder: String
     ) -> @Sendable ([UInt8]) -> Void {
         let name = String(caseID.map { $0.isLetter || $0.isNumber || "_.".contains($0) ? $0 : "-" })
         return { bytes in
-            LostFiles.unless { () throws(OutputFile.WriteError) in
+            FileWriteFailures.catching { () throws(OutputFile.WriteError) in
                 try OutputFile("\(folder)/\(name).png").write(bytes)
             }
         }

@@ -81,7 +81,7 @@ struct DistilCommand: AsyncParsableCommand {
             throw Failure(.usage, "--id names a single contract, so give a single recording")
         }
         // Without a backend, the first Ctrl-C ends the command, as usual.
-        let isPlayed = minimise || !target.replayWords.isEmpty
+        let isPlayed = minimise || !target.replayArguments.isEmpty
         let interruption = isPlayed ? Interruption() : nil
         let noise = try openNoise(interruption)
         let minimiser = try await openMinimiser()
@@ -105,7 +105,7 @@ struct DistilCommand: AsyncParsableCommand {
             guard against.isEmpty else { throw Failure(.usage, "--against needs --minimise") }
             return nil
         }
-        let profile = try target.resolved()
+        let profile = try target.resolvedProfile()
         guard profile.start != nil, !against.isEmpty else {
             throw Failure(
                 .usage,
@@ -122,8 +122,8 @@ struct DistilCommand: AsyncParsableCommand {
     /// A profile in the current folder does not count as an option. A recording may be distilled on
     /// a machine without the backend.
     private func openNoise(_ interruption: Interruption?) throws -> NoiseRun? {
-        guard !target.replayWords.isEmpty, let interruption else { return nil }
-        let profile = try target.resolved()
+        guard !target.replayArguments.isEmpty, let interruption else { return nil }
+        let profile = try target.resolvedProfile()
         return NoiseRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
@@ -136,7 +136,7 @@ struct DistilCommand: AsyncParsableCommand {
     ///
     /// - Returns: The drafts with masked values. A draft that fails on the backend is not returned,
     ///   and its failure is printed.
-    private func played(
+    private func runDrafts(
         _ drafts: [Contract],
         _ noise: NoiseRun,
         _ path: String
@@ -190,7 +190,7 @@ struct DistilCommand: AsyncParsableCommand {
             for note in notes { Terminal.error("\(path): \(note)\n") }
             count += drafts.count
             var contracts = drafts
-            if let noise { contracts = try await played(drafts, noise, path) }
+            if let noise { contracts = try await runDrafts(drafts, noise, path) }
             refused += drafts.count - contracts.count
             for whole in contracts {
                 var contract = whole

@@ -64,8 +64,8 @@ struct DoctorCommand: AsyncParsableCommand {
             if differs { throw ExitCode(ExitStatus.failures.rawValue) }
             return
         }
-        let profile = try target.resolved()
-        if let write { return try await introduce(profile, write) }
+        let profile = try target.resolvedProfile()
+        if let write { return try await discoverProfile(profile, write) }
         let work = try WorkFolder.made()
         defer { work.remove() }
         let folder = work.path
@@ -83,13 +83,13 @@ struct DoctorCommand: AsyncParsableCommand {
                     addresses: addresses,
                     folder: folder,
                     base: Self.base,
-                    onRefusal: Terminal.tellRefusal,
-                    onWaiting: Terminal.tellWaiting
+                    onRefusal: Terminal.reportRefusal,
+                    onStartupWait: Terminal.reportWaiting
                 )
             } catch {
                 throw Failure(ExitStatus(error.kind), error.description)
             }
-            interruption.onAbandon { session.abandon() }
+            interruption.onSecondSignal { session.abandon() }
             let examination = await Examination.examine(session.executor, name: SuiteRun.nonce())
             let clauses = Self.clauses(session.executor, examination)
             await session.close()
@@ -103,7 +103,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     /// A clause (a requirement such as `S-03`), and whether it can be tested with this backend and
     /// profile.
-    struct Provability: Sendable {
+    struct ClauseTestability: Sendable {
         let clause: String
         /// The reason why the clause cannot be tested; nil when it can be tested.
         let reason: String?
@@ -117,22 +117,22 @@ struct DoctorCommand: AsyncParsableCommand {
 
     /// Inspects the backend of a profile in the same way as `assay init`, and writes the discovered
     /// profile to a path.
-    private func introduce(_ profile: Profile, _ path: String) async throws {
-        try IntroductionRun.checkFree(path, "assay doctor")
-        let run = IntroductionRun(
+    private func discoverProfile(_ profile: Profile, _ path: String) async throws {
+        try DiscoveryRun.checkPathIsFree(path, "assay doctor")
+        let run = DiscoveryRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
             survey: SourceSurvey(SourceFiles.read(FileManager.default.currentDirectoryPath)),
             path: path,
             authority: Setting.authority.text(target.ca)
         )
-        let (introduction, clauses) = try await run.meet()
-        show(introduction.examination, clauses)
+        let (discovery, clauses) = try await run.discover()
+        show(discovery.examination, clauses)
         Terminal.output("\n")
-        try run.write(introduction)
+        try run.write(discovery)
         let next = Terminal.next(["verify", "--profile", path])
         Terminal.output("\nwrote \(path)\nNext:  \(next)\n")
-        if introduction.examination.lines.contains(where: { $0.state == .bad }) {
+        if discovery.examination.lines.contains(where: { $0.state == .bad }) {
             throw ExitCode(ExitStatus.failures.rawValue)
         }
     }
@@ -141,15 +141,15 @@ struct DoctorCommand: AsyncParsableCommand {
     /// discovered profile.
     static func clauses(
         _ session: ReplaySession,
-        _ introduction: Introduction
-    ) -> [Provability] {
-        clauses(introduction.executor(session), introduction.examination)
+        _ discovery: BackendDiscovery
+    ) -> [ClauseTestability] {
+        clauses(discovery.executor(session), discovery.examination)
     }
 
     private static func clauses(
         _ executor: RunExecutor,
         _ examination: Examination
-    ) -> [Provability] {
+    ) -> [ClauseTestability] {
         let runner = SuiteRunner(
             executor: executor,
             options: .init(seed: 0, jobs: 1, nonce: "doctor", knownFailures: KnownFailures()),
@@ -165,21 +165,23 @@ struct DoctorCommand: AsyncParsableCommand {
         return groups.sorted { $0.key < $1.key }.map { clause, contracts in
             var reason: String?
             for contract in contracts {
-                if let obstacle = runner.obstacle(CasePlan(contract)) {
-                    reason = reason ?? obstacle.note
-                } else if contract.expectation.needsSettling, !sight.seesEffects, !sight.seesState {
+                if let skipReason = runner.skipReason(CasePlan(contract)) {
+                    reason = reason ?? skipReason.note
+                } else if contract.expectation.requiresSettling, !sight.seesEffects,
+                    !sight.seesState
+                {
                     reason = reason ?? "no result can be observed; add a probe to the profile"
                 } else {
-                    return Provability(clause: clause, reason: nil)
+                    return ClauseTestability(clause: clause, reason: nil)
                 }
             }
-            return Provability(clause: clause, reason: reason ?? "")
+            return ClauseTestability(clause: clause, reason: reason ?? "")
         }
     }
 
     private func show(
         _ examination: Examination,
-        _ clauses: [Provability]
+        _ clauses: [ClauseTestability]
     ) {
         let style = Terminal.style()
         for line in examination.lines {

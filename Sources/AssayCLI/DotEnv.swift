@@ -14,16 +14,16 @@ enum DotEnv {
     ///
     /// A variable that the environment sets keeps its value.
     static func merged(
-        beside profilePath: String,
+        nextTo profilePath: String,
         _ environment: [String: String]
     ) -> [String: String] {
-        guard let data = FileManager.default.contents(atPath: path(beside: profilePath)) else {
+        guard let data = FileManager.default.contents(atPath: path(nextTo: profilePath)) else {
             return environment
         }
         return environment.merging(parse(String(decoding: data, as: UTF8.self))) { own, _ in own }
     }
 
-    static func path(beside profilePath: String) -> String {
+    static func path(nextTo profilePath: String) -> String {
         let folder = PathName(profilePath).folder
         return (folder.isEmpty ? "" : folder + "/") + ".env"
     }

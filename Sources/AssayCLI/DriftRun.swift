@@ -11,10 +11,10 @@ internal import Reports
 /// in CI.
 struct DriftRun {
     private let provider: ProviderEntry
-    private let reading: LiveReading
+    private let reading: LiveReadPlan
     private let base: String
     private let host: String
-    private let given: [String: String]
+    private let suppliedParameters: [String: String]
     private let authority: String?
 
     /// Checks the arguments of the command.
@@ -26,9 +26,10 @@ struct DriftRun {
     ///   - authority: The path of a PEM file with additional CA certificates to trust.
     /// - Throws: A usage failure for a wrong argument, a URL without https, or a run in CI.
     init(_ text: String, names: [String], authority: String?) throws {
-        let services = ProviderTable.all.listed.filter { $0.liveReading() != nil }
+        let services = ProviderTable.all.sortedEntries.filter { $0.liveReadPlan() != nil }
         let known = services.map(\.party.description).joined(separator: ", ")
-        let example = services.first.map { "\($0.party)=https://\($0.ownHosts.first ?? "")" } ?? ""
+        let example =
+            services.first.map { "\($0.party)=https://\($0.exclusiveHosts.first ?? "")" } ?? ""
         guard let (name, url) = text.cut(at: "=") else {
             throw Failure(
                 .usage,
@@ -36,7 +37,7 @@ struct DriftRun {
             )
         }
         guard let provider = services.first(where: { $0.party.description == name }),
-            let reading = provider.liveReading()
+            let reading = provider.liveReadPlan()
         else {
             throw Failure(
                 .usage,
@@ -54,7 +55,7 @@ struct DriftRun {
             throw Failure(.usage, "--against-live sends a key to \(host): use an https URL")
         }
         let environment = ProcessInfo.processInfo.environment
-        let isCI = Self.engines.contains { !(environment[$0] ?? "").isEmpty }
+        let isCI = Self.ciVariables.contains { !(environment[$0] ?? "").isEmpty }
         guard isLoopback || !isCI else {
             throw Failure(.usage, "--against-live does not run in CI; run it on your machine")
         }
@@ -68,21 +69,21 @@ struct DriftRun {
         let query = target.target == "/" ? "" : target.target
         (self.provider, self.reading, self.host) = (provider, reading, host)
         (base, self.authority) = (target.base + query, authority)
-        given = try Self.named(names, reading)
+        suppliedParameters = try Self.givenValues(names, reading)
     }
 
     /// The names of environment variables that CI engines set, by which a run in CI is recognized.
-    private static let engines = [
+    private static let ciVariables = [
         "CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "BUILDKITE", "GITHUB_ACTIONS",
         "GITLAB_CI", "CIRCLECI", "CODEBUILD_BUILD_ID", "KUBERNETES_SERVICE_HOST",
     ]
 
-    private static func named(
+    private static func givenValues(
         _ names: [String],
-        _ reading: LiveReading
+        _ reading: LiveReadPlan
     ) throws -> [String: String] {
-        let known = reading.given + reading.sources.map(\.name)
-        var given: [String: String] = [:]
+        let known = reading.suppliedParameters + reading.sources.map(\.name)
+        var suppliedParameters: [String: String] = [:]
         for text in names {
             guard let (name, value) = text.cut(at: "="), !value.isEmpty else {
                 throw Failure(.usage, "--live '\(text)' is not NAME=VALUE")
@@ -96,9 +97,9 @@ struct DriftRun {
                         + "the parameters are \(known.joined(separator: ", "))"
                 )
             }
-            given[String(name)] = String(value)
+            suppliedParameters[String(name)] = String(value)
         }
-        return given
+        return suppliedParameters
     }
 
     /// Sends the read requests to the live service and to its fake, and prints the differences.
@@ -113,18 +114,18 @@ struct DriftRun {
                     + "\(Setting.liveKey.variable)"
             )
         }
-        for name in reading.given where given[name] == nil {
+        for name in reading.suppliedParameters where suppliedParameters[name] == nil {
             Terminal.error("assay: --live \(name)=… is missing; calls that need it are skipped\n")
         }
         let client = BackendClient(base: base, laneCount: 1, authority: authority)
         let fields = [HTTPMessage.Field("Authorization", "\(reading.scheme) \(key.exposed)")]
-        let drift = DriftReading(reading, of: provider.operations())
+        let drift = DriftComparison(reading, of: provider.operations())
         let host = host
-        let lines: [DriftReading.Line]
-        do throws(DriftReading.Unreachable) {
+        let lines: [DriftComparison.OperationComparison]
+        do throws(DriftComparison.Unreachable) {
             lines = try await drift.compare(
-                given: given,
-                fakeGiven: reading.fakeGiven,
+                suppliedParameters: suppliedParameters,
+                fakeParameterValues: reading.fakeParameterValues,
                 live: { request in
                     var request = request
                     request.fields += fields
@@ -132,7 +133,7 @@ struct DriftRun {
                         request,
                         lane: 0,
                         within: .seconds(30),
-                        disturbance: .none
+                        fault: .none
                     )
                     if case .answered(let response) = outcome { return .success(response) }
                     if case .failed(_, let text) = outcome {
@@ -141,7 +142,7 @@ struct DriftRun {
                     return .failure(.init("\(host) sent no response"))
                 },
                 fake: fake(),
-                progress: Self.tell
+                progress: Self.printProgress
             )
             Self.clear()
         } catch {
@@ -155,10 +156,10 @@ struct DriftRun {
         return try show(lines)
     }
 
-    private func fake() -> DriftReading.Call {
+    private func fake() -> DriftComparison.Call {
         let now = SuiteRun.now()
         var services = Services(seed: 1)
-        reading.fill(&services, now)
+        reading.addSampleData(&services, now)
         let (party, filled) = (provider.party, services)
         return { request in
             var services = filled
@@ -169,7 +170,7 @@ struct DriftRun {
     // MARK: Showing
 
     /// Shows the API operation that is being compared, if standard error is a terminal.
-    private static func tell(_ operation: ServiceOperation) {
+    private static func printProgress(_ operation: ServiceOperation) {
         guard Terminal.isInteractive(2) else { return }
         let line = "\(operation.method) \(operation.path)".prefix(Terminal.width(STDERR_FILENO))
         Terminal.error("\r\u{1b}[K" + line)
@@ -179,14 +180,14 @@ struct DriftRun {
         if Terminal.isInteractive(2) { Terminal.error("\r\u{1b}[K") }
     }
 
-    private func show(_ lines: [DriftReading.Line]) throws -> Bool {
+    private func show(_ lines: [DriftComparison.OperationComparison]) throws -> Bool {
         let style = Terminal.style()
-        var (alike, differing, unseen) = (0, 0, 0)
+        var (equal, differing, notComparable) = (0, 0, 0)
         for line in lines {
             let name = "\(line.operation.method) \(line.operation.path)"
             switch line.outcome {
-            case .alike: alike += 1
-            case .unseen: unseen += 1
+            case .equal: equal += 1
+            case .notComparable: notComparable += 1
             case .status(let live, let fake):
                 differing += 1
                 Terminal.output("\(style.red("differs")) \(name)\n")
@@ -200,28 +201,28 @@ struct DriftRun {
             }
         }
         for line in lines {
-            guard case .unseen(let reason) = line.outcome else { continue }
+            guard case .notComparable(let reason) = line.outcome else { continue }
             Terminal.output(
                 "\(style.dim("not compared")) \(line.operation.method) \(line.operation.path)\n"
                     + "        \(reason.printable)\n"
             )
         }
         Terminal.output(
-            "\(provider.title) at \(host), read only: \(alike) responses match, "
-                + "\(differing) differ, \(unseen) not compared\n"
+            "\(provider.title) at \(host), read only: \(equal) responses match, "
+                + "\(differing) differ, \(notComparable) not compared\n"
         )
-        guard alike + differing > 0 else {
+        guard equal + differing > 0 else {
             throw Failure(.undecided, "no response could be compared")
         }
         return differing > 0
     }
 
-    private static func text(of difference: AnswerShape.Difference) -> String {
+    private static func text(of difference: ResponseShape.Difference) -> String {
         let place = difference.place.isEmpty ? "the body" : difference.place.printable
         func list(_ kinds: [String]) -> String { kinds.joined(separator: " or ") }
         return switch difference.kind {
-        case .onlyLive(let kinds): "\(place): \(list(kinds)), only in the live service"
-        case .onlyFake(let kinds): "\(place): \(list(kinds)), only in the fake"
+        case .missingInFake(let kinds): "\(place): \(list(kinds)), only in the live service"
+        case .missingInLive(let kinds): "\(place): \(list(kinds)), only in the fake"
         case .kinds(let live, let fake):
             "\(place): \(list(live)) in the live service, \(list(fake)) in the fake"
         }

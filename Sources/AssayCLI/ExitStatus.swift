@@ -14,7 +14,7 @@ enum ExitStatus: Int32, CaseIterable {
     case undecided = 5
     case unreachable = 6
     /// A bug in Assay or a problem with this machine; `EX_SOFTWARE` in `sysexits.h`.
-    case ours = 70
+    case internalError = 70
     /// A part of the output could not be written; `EX_IOERR` in `sysexits.h`.
     case outputFailed = 74
     case interrupted = 130
@@ -25,7 +25,7 @@ enum ExitStatus: Int32, CaseIterable {
             switch kind {
             case .configuration: .usage
             case .unreachable: .unreachable
-            case .ours: .ours
+            case .internalError: .internalError
             }
     }
 
@@ -43,7 +43,7 @@ enum ExitStatus: Int32, CaseIterable {
                 + "profile does not declare"
         case .unreachable:
             "stopped before the first case: wrong or missing backend, port, route or secret"
-        case .ours: "a bug in Assay, or a problem with this machine"
+        case .internalError: "a bug in Assay, or a problem with this machine"
         case .outputFailed:
             "output could not be written; replaces 0, 1, 5 and 130, because results are incomplete"
         case .interrupted: "interrupted; the report covers the finished part"

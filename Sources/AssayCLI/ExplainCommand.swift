@@ -73,7 +73,7 @@ struct ExplainCommand: AsyncParsableCommand {
         guard !matching.isEmpty else {
             let isKey = explainKey()
             if isFeature || isKey || explainLanguage() { return }
-            throw unknown(library)
+            throw unknownNameFailure(library)
         }
         if let clause = Clause.named(subject) {
             explain(clause)
@@ -91,9 +91,9 @@ struct ExplainCommand: AsyncParsableCommand {
     /// Prints the requirement of a clause, its reason, typical mistakes and its sources.
     private func explain(_ clause: Clause) {
         Terminal.output("\(clause.name)\n")
-        show([("requires", clause.demand), ("because", clause.why)])
+        show([("requires", clause.requirement), ("because", clause.rationale)])
         show(clause.faults.enumerated().map { ($0 == 0 ? "mistakes" : "", "– " + $1) })
-        show([("build", clause.build), ("source", clause.source)])
+        show([("build", clause.correctDesign), ("source", clause.source)])
         show(
             citations(of: clause.source, by: "clause").enumerated()
                 .map { ($0 == 0 ? "read" : "", $1) }
@@ -106,12 +106,12 @@ struct ExplainCommand: AsyncParsableCommand {
         Citation.all(in: source, by: id).map { Terminal.next(["explain"] + $0.words) }
     }
 
-    private func unknown(_ library: ContractLibrary) -> Failure {
+    private func unknownNameFailure(_ library: ContractLibrary) -> Failure {
         let known =
             FindingCode.allCases.map(\.rawValue) + Clause.all.map(\.name)
             + Set(library.headings.map(\.id))
-            + Language.allCases.flatMap(\.reference.names)
-            + Language.allCases.map(\.rawValue) + Feature.allCases.map(\.rawValue)
+            + FileFormat.allCases.flatMap(\.reference.names)
+            + FileFormat.allCases.map(\.rawValue) + Feature.allCases.map(\.rawValue)
         let near = Suggestion.nearest(to: subject, among: known)
         return Failure(
             .nothingSelected,
@@ -130,10 +130,10 @@ struct ExplainCommand: AsyncParsableCommand {
         let without = "features: {except: [\(feature.rawValue)]}"
         show([
             ("meaning", feature.meaning),
-            ("without", without + (feature.isPolicy ? ", if that is intended" : "")),
+            ("without", without + (feature.isOptionalByDesign ? ", if that is intended" : "")),
         ])
         var ids: [String] = []
-        for contract in library.contracts where contract.allNeeds.contains(feature) {
+        for contract in library.contracts where contract.allRequiredFeatures.contains(feature) {
             if !ids.contains(contract.id) { ids.append(contract.id) }
         }
         show(ids.enumerated().map { ($0 == 0 ? "needed by" : "", $1) })
@@ -145,9 +145,9 @@ struct ExplainCommand: AsyncParsableCommand {
     ///
     /// - Returns: Whether the subject is `contract` or `profile`.
     private func explainLanguage() -> Bool {
-        guard let language = Language(rawValue: subject) else { return false }
+        guard let language = FileFormat(rawValue: subject) else { return false }
         Terminal.output("Every key of a \(language.rawValue); 'assay explain KEY' shows more\n")
-        for place in language.reference.places {
+        for place in language.reference.keyLocations {
             let doc = place.key.doc.replacing("`", with: "")
             let first = doc.prefix { $0 != "." && $0 != ";" }
             let name = String(repeating: "  ", count: place.path.count) + (place.path.last ?? "")
@@ -164,14 +164,14 @@ struct ExplainCommand: AsyncParsableCommand {
     ///
     /// - Returns: Whether the subject names a key.
     private func explainKey() -> Bool {
-        var meanings: [(places: [String], parts: [(label: String, text: String)])] = []
-        for language in Language.allCases {
-            for place in language.reference.places(named: subject) {
+        var meanings: [(keyLocations: [String], parts: [(label: String, text: String)])] = []
+        for language in FileFormat.allCases {
+            for place in language.reference.keyLocations(named: subject) {
                 let parts = language.reference.explanation(of: place)
                 let text = "\(place.text)  (\(language.rawValue))"
                 if let same = meanings.firstIndex(where: { $0.parts.elementsEqual(parts, by: ==) })
                 {
-                    meanings[same].places.append(text)
+                    meanings[same].keyLocations.append(text)
                 } else {
                     meanings.append(([text], parts))
                 }
@@ -179,7 +179,7 @@ struct ExplainCommand: AsyncParsableCommand {
         }
         for (index, meaning) in meanings.enumerated() {
             if index > 0 { Terminal.output("\n") }
-            Terminal.output(meaning.places.map { $0 + "\n" }.joined())
+            Terminal.output(meaning.keyLocations.map { $0 + "\n" }.joined())
             show(meaning.parts)
         }
         return !meanings.isEmpty

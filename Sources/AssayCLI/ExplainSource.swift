@@ -40,7 +40,7 @@ struct ExplainSource {
             return
         }
         guard let section = sheet.section(number) else {
-            throw unknown(
+            throw unknownNameFailure(
                 number,
                 "section of \(sheet.name)",
                 among: sheet.sections.map(\.number).filter { !$0.isEmpty },
@@ -50,7 +50,7 @@ struct ExplainSource {
         let name = words.dropFirst().joined(separator: " ")
         guard !name.isEmpty else { return show(section) }
         guard let row = section.row(name) else {
-            throw unknown(
+            throw unknownNameFailure(
                 name,
                 "row of \(sheet.name) \(number)",
                 among: section.rows.map(\.name),
@@ -64,7 +64,7 @@ struct ExplainSource {
     private func showRows(named name: String) throws {
         let found = FactSheet.rows(named: name.uppercased())
         guard !found.isEmpty else {
-            throw unknown(
+            throw unknownNameFailure(
                 name,
                 "fact sheet or row",
                 among: FactSheet.all.map(\.name)
@@ -78,7 +78,7 @@ struct ExplainSource {
         }
     }
 
-    private func unknown(
+    private func unknownNameFailure(
         _ text: String,
         _ kind: String,
         among known: [String],

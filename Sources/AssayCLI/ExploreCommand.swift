@@ -47,7 +47,7 @@ struct ExploreCommand: AsyncParsableCommand {
             Only these operations or faults, for example transfers,refunds,delayed; purchases and \
             waiting are always included. An unknown name prints the list of all names.
             """,
-        completion: .list(LifeSelection.names)
+        completion: .list(HistorySelection.names)
     )
     var only: [String] = []
 
@@ -83,39 +83,43 @@ struct ExploreCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let environment = Setting.environment
         let profile =
-            app ? try TargetOptions.profile(target.profile, environment) : try target.resolved()
+            app
+            ? try TargetOptions.profile(target.profile, environment) : try target.resolvedProfile()
         let shard = try Shard.given(shard, environment)
         let seedText = Setting.seed.text(seed, environment) ?? SuiteRun.nonce()
         let processors = ProcessInfo.processInfo.activeProcessorCount
         let usualJobs = app ? (appOptions.scripted ? processors : min(32, 10 * processors)) : 16
         var options = Campaign.Options(
             seed: Self.seed(seedText, shard),
-            jobs: Descriptors.affordable(
+            jobs: Descriptors.affordableJobCount(
                 try Setting.exploreJobs.number(jobs, or: usualJobs, in: 1...64, environment)
             ),
             nonce: SuiteRun.nonce()
         )
-        options.livesMax = try Setting.histories.given(histories.map(String.init), environment)
-            .map { _ in
-                try Setting.histories.number(histories, or: 1, in: 1...100_000_000, environment)
-            }
+        options.historyCountMax = try Setting.histories.given(
+            histories.map(String.init),
+            environment
+        )
+        .map { _ in
+            try Setting.histories.number(histories, or: 1, in: 1...100_000_000, environment)
+        }
         options.time = try Setting.exploreTime.duration(time, environment)
-        guard options.time ?? .zero <= LifeModel.campaignTimeMax else {
+        guard options.time ?? .zero <= HistoryModel.campaignTimeMax else {
             throw Failure(
                 .usage,
-                "--for: a campaign lasts at most \(LifeModel.campaignTimeMax.unsignedText); to "
+                "--for: a campaign lasts at most \(HistoryModel.campaignTimeMax.unsignedText); to "
                     + "continue, start another one with the same --corpus"
             )
         }
         options.shrinkTime =
             try Setting.shrinkTime.duration(shrinkTime, environment) ?? .seconds(20)
-        options.endsAtFirst = failFast
+        options.stopsAtFirstFailure = failFast
         let known = try reports.knownFailures(or: profile.knownFailingPath)
         let setup = Setup(
             profile: profile,
             files: try reports.files(),
             saved: try Setting.save.text(save, environment).map {
-                try SavedRunFile(ReportFiles.checked($0), profile: profile)
+                try SavedRunFile(ReportFiles.writablePath($0), profile: profile)
             },
             shard: shard,
             seed: seedText,
@@ -123,7 +127,7 @@ struct ExploreCommand: AsyncParsableCommand {
             known: known,
             environment: environment
         )
-        if app { try await explorePhones(setup) } else { try await exploreLives(setup) }
+        if app { try await explorePhones(setup) } else { try await exploreHistories(setup) }
     }
 
     /// The settings that `assay explore` uses in the same way for a backend and for an app.
@@ -139,21 +143,21 @@ struct ExploreCommand: AsyncParsableCommand {
 
         /// The condition that ends the campaign, as the first line of the output shows it, such as
         /// `for 2m`.
-        var isOver: String {
+        var limitDescription: String {
             options.time.map { "for \($0.unsignedText)" }
-                ?? options.livesMax.map { "\($0) histories" }
+                ?? options.historyCountMax.map { "\($0) histories" }
                 ?? "until nothing new was covered for a minute"
         }
 
         /// Returns the generated histories of a corpus that belong to this shard.
-        func share<Kept>(of lives: [Kept]) -> [Kept] {
-            guard let shard else { return lives }
-            return lives.enumerated().filter { $0.offset % shard.count == shard.index - 1 }
+        func shardShare<Item>(of histories: [Item]) -> [Item] {
+            guard let shard else { return histories }
+            return histories.enumerated().filter { $0.offset % shard.count == shard.index - 1 }
                 .map(\.element)
         }
 
         /// Starts the file of `--save`, to which each failure is added as soon as it is found.
-        func beginSaving(_ target: String) {
+        func beginSavedRun(_ target: String) {
             let nothing = ExploreRun.Result(
                 outcome: Campaign.Outcome(),
                 target: target,
@@ -173,11 +177,11 @@ struct ExploreCommand: AsyncParsableCommand {
         /// contract and parses that text.
         ///
         /// The campaign then reports exactly the contract that a later run reads from the folder.
-        func writing(to folder: String) -> Setup {
+        func savingFoundContracts(to folder: String) -> Setup {
             var copy = self
-            copy.options.written = { contract in
+            copy.options.savableContract = { contract in
                 let text = ContractWriter.text(contract, id: contract.id)
-                let path = Conclusion.path(of: contract, in: folder)
+                let path = RunConclusion.path(of: contract, in: folder)
                 guard
                     case .success(let read) = ContractParser.parse(
                         text,
@@ -191,7 +195,7 @@ struct ExploreCommand: AsyncParsableCommand {
         }
     }
 
-    private func exploreLives(_ given: Setup) async throws {
+    private func exploreHistories(_ given: Setup) async throws {
         guard !appOptions.isGiven else {
             throw Failure(
                 .usage,
@@ -199,31 +203,31 @@ struct ExploreCommand: AsyncParsableCommand {
             )
         }
         let (profile, environment) = (given.profile, given.environment)
-        let means = Means(of: profile)
-        let selection = try LifeSelection(only)
+        let means = Capabilities(of: profile)
+        let selection = try HistorySelection(only)
         try selection.check(means, profile)
-        let stock = try stock(environment)
+        let loadedCorpus = try loadedCorpus(environment)
         let source = Campaign.Source(
-            selection.applied(to: LifeGenerator.Options(means: means)),
-            corpus: given.share(of: stock.contents.lives)
+            selection.applied(to: HistoryGenerator.Options(means: means)),
+            corpus: given.shardShare(of: loadedCorpus.contents.histories)
         )
-        let foundFolder = stock.foundFolder
-        let setup = given.writing(to: foundFolder)
+        let foundFolder = loadedCorpus.foundFolder
+        let setup = given.savingFoundContracts(to: foundFolder)
         let run = ExploreRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
             source: source,
             options: setup.options
         )
-        let teller = ExploreProgress(stock.corpus, known: stock.contents.coverage)
+        let teller = ExploreProgress(loadedCorpus.corpus, known: loadedCorpus.contents.coverage)
         let isQuiet = setup.files.usesStandardOutput
-        let heading = "assay \(assayVersion) · seed \(setup.seed) · \(setup.isOver)\n"
+        let heading = "assay \(assayVersion) · seed \(setup.seed) · \(setup.limitDescription)\n"
         let interruption = Interruption()
         let result = try await interruption.run {
             try await run.run(
                 interruption: interruption,
-                opened: { session in
-                    setup.beginSaving(session.backend.target)
+                onOpen: { session in
+                    setup.beginSavedRun(session.backend.target)
                     guard !isQuiet else { return }
                     Terminal.error(heading + "backend  \(session.backend.target)\n\n")
                 },
@@ -235,18 +239,18 @@ struct ExploreCommand: AsyncParsableCommand {
         }
         await setup.saved?.end()
         teller.clear()
-        let isKept = teller.keep(result.outcome)
-        let outcome = try conclude(
+        let isKept = teller.saveToCorpus(result.outcome)
+        let outcome = try finishRun(
             result,
             setup,
             foundFolder,
-            playWords: ["verify"] + target.replayWords,
-            again: ["explore"] + target.replayWords,
-            isInterrupted: interruption.isRaised
+            contractRerunArguments: ["verify"] + target.replayArguments,
+            rerunning: ["explore"] + target.replayArguments,
+            isInterrupted: interruption.hasReceivedSignal
         )
         if !isQuiet {
             let text = CoverageText(result.outcome, means, unmapped: profile)
-            Terminal.output(coverage ? text.whole : text.summary)
+            Terminal.output(coverage ? text.fullText : text.summary)
         }
         throw Self.exitCode(outcome, isKept: isKept)
     }
@@ -263,27 +267,27 @@ struct ExploreCommand: AsyncParsableCommand {
 
     /// The saved histories at the start of a campaign, and the folder for contracts of new
     /// failures.
-    struct Stock {
-        let corpus: LifeCorpus?
-        let contents: LifeCorpus.Contents
+    struct LoadedCorpus {
+        let corpus: HistoryCorpus?
+        let contents: HistoryCorpus.Contents
         let foundFolder: String
     }
 
     /// Reads the corpus, which is the folder of saved histories.
     ///
     /// Skips the files of another version of Assay, and prints a message about them.
-    func stock(_ environment: [String: String]) throws -> Stock {
-        let corpus = Setting.corpus.text(corpus, environment).map(LifeCorpus.init)
+    func loadedCorpus(_ environment: [String: String]) throws -> LoadedCorpus {
+        let corpus = Setting.corpus.text(corpus, environment).map(HistoryCorpus.init)
         try corpus?.prepare()
-        let contents = try corpus?.contents() ?? LifeCorpus.Contents()
-        if let first = contents.strange.first {
+        let contents = try corpus?.contents() ?? HistoryCorpus.Contents()
+        if let first = contents.otherVersionPaths.first {
             Terminal.error(
-                "assay: skipped \(contents.strange.count) corpus "
-                    + "file\(contents.strange.count == 1 ? "" : "s") of another version, "
+                "assay: skipped \(contents.otherVersionPaths.count) corpus "
+                    + "file\(contents.otherVersionPaths.count == 1 ? "" : "s") of another version, "
                     + "such as '\(first)'\n"
             )
         }
-        return Stock(
+        return LoadedCorpus(
             corpus: corpus,
             contents: contents,
             foundFolder: Setting.found.text(found, environment) ?? corpus?.foundFolder
@@ -291,17 +295,18 @@ struct ExploreCommand: AsyncParsableCommand {
         )
     }
 
-    func conclude(
+    func finishRun(
         _ result: ExploreRun.Result,
         _ setup: Setup,
         _ foundFolder: String,
-        playWords: [String],
-        again exploreWords: [String],
+        contractRerunArguments: [String],
+        rerunning exploreArguments: [String],
         isInterrupted: Bool
     ) throws -> RunReport {
         let replay =
             result.outcome.found.isEmpty
-            ? exploreWords + ["--seed", setup.seed] : playWords + [foundFolder + "/found"]
+            ? exploreArguments + ["--seed", setup.seed]
+            : contractRerunArguments + [foundFolder + "/found"]
         var report = result.report(
             seed: setup.seed,
             jobs: setup.options.jobs,
@@ -314,9 +319,9 @@ struct ExploreCommand: AsyncParsableCommand {
         // a whole.
         let command = ReplayCommand(
             [Terminal.program] + replay,
-            selects: !result.outcome.found.isEmpty
+            acceptsCaseIDs: !result.outcome.found.isEmpty
         )
-        return try conclusion(setup, foundFolder, playWords, command).conclude(report)
+        return try conclusion(setup, foundFolder, contractRerunArguments, command).finishRun(report)
     }
 
     /// Returns the seed of the random generator, which differs between the shards of a campaign.
@@ -331,32 +336,32 @@ struct ExploreCommand: AsyncParsableCommand {
     private func conclusion(
         _ setup: Setup,
         _ foundFolder: String,
-        _ playWords: [String],
+        _ contractRerunArguments: [String],
         _ replay: ReplayCommand
-    ) -> Conclusion {
-        Conclusion(
+    ) -> RunConclusion {
+        RunConclusion(
             profile: setup.profile,
             profilePath: TargetOptions.path(target.profile),
-            playWords: playWords,
+            contractRerunArguments: contractRerunArguments,
             files: setup.files,
             replay: replay,
             isVerbose: reports.verbose,
             isStrict: false,
             saveFile: setup.saved?.path,
             baselineFile: nil,
-            earlier: KnownFailures(),
-            updates: false,
+            earlierKnownFailures: KnownFailures(),
+            writesGoldenUpdates: false,
             found: foundFolder,
-            memory: nil,
+            lastRunFolder: nil,
             last: nil
         )
     }
 }
 
-extension Means {
+extension Capabilities {
     /// Creates the capabilities of the backend that a profile describes.
     init(of profile: Profile) {
-        var features = Set(Feature.allCases.filter { profile.obstacle(to: $0) == nil })
+        var features = Set(Feature.allCases.filter { profile.skipReason(to: $0) == nil })
         if profile.start == nil { features.remove(.restart) }
         self.init(
             features: features,
@@ -398,16 +403,16 @@ extension ExploreRun.Result {
             notes: allNotes
         )
         report.declared = SecretDeclaration(profile)
-        report.obstacles = outcome.obstacles
+        report.skipReasons = outcome.skipReasons
         return report
     }
 
     private var allNotes: [String] {
         var notes = notes
-        let lives = outcome.progress.lives
-        let rate = seconds > 0 ? Double(lives) / seconds : 0
+        let histories = outcome.progress.histories
+        let rate = seconds > 0 ? Double(histories) / seconds : 0
         notes.append(
-            "\(lives) histories in \(Int(seconds)) s (\(Int(rate)) per second); "
+            "\(histories) histories in \(Int(seconds)) s (\(Int(rate)) per second); "
                 + "\(outcome.progress.features) features covered"
         )
         let undecided = outcome.inconclusive.values.reduce(0, +)
@@ -418,15 +423,15 @@ extension ExploreRun.Result {
                 "inconclusive histories: \(undecided); " + reasons.joined(separator: ", ")
             )
         }
-        if outcome.illegalCount > 0 {
+        if outcome.skippedSavedCount > 0 {
             notes.append(
-                "\(outcome.illegalCount) histories of the corpus did not run, because they are not "
+                "\(outcome.skippedSavedCount) histories of the corpus did not run, because they are not "
                     + "possible with this profile and version"
             )
         }
-        if outcome.unexaminedCount > 0 {
+        if outcome.unshrunkFailureCount > 0 {
             notes.append(
-                "\(outcome.unexaminedCount) more histories failed and were not examined, because "
+                "\(outcome.unshrunkFailureCount) more histories failed and were not examined, because "
                     + "enough failures were found before"
             )
         }

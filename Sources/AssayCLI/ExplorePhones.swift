@@ -17,41 +17,41 @@ extension ExploreCommand {
         }
         let (profile, environment) = (given.profile, given.environment)
         let hosts = TargetOptions.hosts(target.allowHost, environment)
-        let performer = try appOptions.performer(profile, hosts, "explore --app", environment)
-        let stock = try stock(environment)
-        let foundFolder = stock.foundFolder
-        let setup = given.writing(to: foundFolder)
+        let executor = try appOptions.executor(profile, hosts, "explore --app", environment)
+        let loadedCorpus = try loadedCorpus(environment)
+        let foundFolder = loadedCorpus.foundFolder
+        let setup = given.savingFoundContracts(to: foundFolder)
         let options = setup.options
-        let lives = setup.share(of: stock.contents.phones)
-        let teller = ExploreProgress(stock.corpus, known: stock.contents.coverage)
+        let histories = setup.shardShare(of: loadedCorpus.contents.phones)
+        let teller = ExploreProgress(loadedCorpus.corpus, known: loadedCorpus.contents.coverage)
         if !setup.files.usesStandardOutput {
             Terminal.error(
-                "assay \(assayVersion) · seed \(setup.seed) · \(setup.isOver)\n"
-                    + "app      \(performer.target)\n\n"
+                "assay \(assayVersion) · seed \(setup.seed) · \(setup.limitDescription)\n"
+                    + "app      \(executor.target)\n\n"
             )
         }
-        setup.beginSaving(performer.target)
+        setup.beginSavedRun(executor.target)
         let device = DeviceRun(profile: profile, seed: setup.seed)
         let interruption = Interruption()
         let began = SuiteRun.now()
         let start = ContinuousClock().now
         let played = try await interruption.run {
-            try await device.play(
-                performer,
+            try await device.runWithApp(
+                executor,
                 began: began,
-                opened: { chromium in interruption.onAbandon { chromium.end() } },
+                onOpen: { chromium in interruption.onSecondSignal { chromium.end() } },
                 { perform in
                     let clock = RealClock()
-                    let player = PhoneCampaign.Player(
+                    let player = PhoneCampaign.InputExecutor(
                         profile: profile,
-                        cast: performer.cast(profile),
+                        executorSet: executor.executorSet(profile),
                         options: options,
                         clock: clock,
                         perform: perform
                     )
                     return await PhoneCampaign(
                         player: player,
-                        corpus: lives,
+                        corpus: histories,
                         options: options,
                         clock: clock,
                         report: { event in
@@ -66,34 +66,34 @@ extension ExploreCommand {
         teller.clear()
         let result = ExploreRun.Result(
             outcome: played.value,
-            target: performer.target,
+            target: executor.target,
             began: began,
             seconds: Double((ContinuousClock().now - start).milliseconds) / 1000,
             notes: played.notes
         )
-        let words = replayWords(setup)
-        let isKept = teller.keep(result.outcome)
-        let outcome = try conclude(
+        let words = replayArguments(setup)
+        let isKept = teller.saveToCorpus(result.outcome)
+        let outcome = try finishRun(
             result,
             setup,
             foundFolder,
-            playWords: ["app"] + words,
-            again: ["explore", "--app"] + words,
-            isInterrupted: interruption.isRaised
+            contractRerunArguments: ["app"] + words,
+            rerunning: ["explore", "--app"] + words,
+            isInterrupted: interruption.hasReceivedSignal
         )
         if !setup.files.usesStandardOutput {
             let text = PhoneCoverageText(result.outcome)
-            Terminal.output(coverage ? text.whole : text.summary)
+            Terminal.output(coverage ? text.fullText : text.summary)
         }
         throw Self.exitCode(outcome, isKept: isKept)
     }
 
-    private func replayWords(_ setup: Setup) -> [String] {
+    private func replayArguments(_ setup: Setup) -> [String] {
         var words: [String] = []
         if let path = Setting.profile.text(target.profile, setup.environment) {
             words += ["--profile", path]
         }
-        words += appOptions.replayWords(setup.environment)
+        words += appOptions.replayArguments(setup.environment)
         for host in TargetOptions.hosts(target.allowHost, setup.environment) {
             words += ["--allow-host", host]
         }

@@ -13,19 +13,19 @@ final class ExploreProgress: Sendable {
         /// Histories that could not be written to the corpus yet.
         ///
         /// The write is repeated at the end of the campaign.
-        var unkept: [Story] = []
+        var unsavedInputs: [CampaignInput] = []
     }
 
     /// The time between progress lines when standard error is not a terminal.
     private static let period: Duration = .seconds(10)
 
     private let isLive = Terminal.isInteractive(2)
-    private let corpus: LifeCorpus?
+    private let corpus: HistoryCorpus?
     /// The coverage counts of earlier campaigns, which the corpus contains.
-    private let known: LifeCoverage
+    private let known: HistoryCoverage
     private let state = Locked(State())
 
-    init(_ corpus: LifeCorpus?, known: LifeCoverage) {
+    init(_ corpus: HistoryCorpus?, known: HistoryCoverage) {
         (self.corpus, self.known) = (corpus, known)
     }
 
@@ -33,26 +33,26 @@ final class ExploreProgress: Sendable {
         switch event {
         // These events have no line. Inconclusive histories are counted and reported at the end.
         case .calibrated, .undecided, .stopped: break
-        case .progress(let progress): tell(progress)
-        case .failing(let cause, let story):
-            say("failing  \(cause.words)  after \(story.size) operations; shrinking …")
+        case .progress(let progress): printProgress(progress)
+        case .failing(let cause, let input):
+            printLine("failing  \(cause.words)  after \(input.size) operations; shrinking …")
         case .found(let found):
-            say("found    \(found.cause.words)  \(found.story.title)")
-            keep(found.original)
-            keep(found.story)
-        case .kept(let story): keep(story)
-        case .covered(let coverage): keep(coverage)
+            printLine("found    \(found.cause.words)  \(found.input.title)")
+            saveToCorpus(found.original)
+            saveToCorpus(found.input)
+        case .kept(let input): saveToCorpus(input)
+        case .covered(let coverage): saveToCorpus(coverage)
         case .backendRestarted(let text):
-            say("assay: the backend ended by itself (\(text)) and was started again")
+            printLine("assay: the backend ended by itself (\(text)) and was started again")
         }
     }
 
-    private func tell(_ progress: Campaign.Progress) {
+    private func printProgress(_ progress: Campaign.Progress) {
         let seconds = max(1, progress.elapsed.milliseconds)
-        let rate = Int64(progress.lives) * 1000 / seconds
+        let rate = Int64(progress.histories) * 1000 / seconds
         let found = progress.found == 0 ? "" : "  \(progress.found) failures"
         let line =
-            "\(progress.lives) histories  \(rate)/s  \(progress.features) features\(found)  "
+            "\(progress.histories) histories  \(rate)/s  \(progress.features) features\(found)  "
             + "\(progress.elapsed.milliseconds / 1000) s"
         if isLive {
             state.withLock { $0.isShown = true }
@@ -67,7 +67,7 @@ final class ExploreProgress: Sendable {
         if isDue { Terminal.error("assay: \(line)\n") }
     }
 
-    private func say(_ text: String) {
+    private func printLine(_ text: String) {
         clear()
         let width = Terminal.width(STDERR_FILENO)
         Terminal.error(
@@ -86,23 +86,23 @@ final class ExploreProgress: Sendable {
     // MARK: Keeping
 
     /// Writes a history to the corpus at once, so that it is not lost when the campaign is killed.
-    private func keep(_ story: Story) {
+    private func saveToCorpus(_ input: CampaignInput) {
         guard let corpus else { return }
         do {
-            try corpus.add(story)
+            try corpus.add(input)
         } catch {
             let isFirst = state.withLock { state in
-                defer { state.unkept.append(story) }
-                return state.unkept.isEmpty
+                defer { state.unsavedInputs.append(input) }
+                return state.unsavedInputs.isEmpty
             }
-            if isFirst { say("assay: cannot write the corpus: \(error.plainReason)") }
+            if isFirst { printLine("assay: cannot write the corpus: \(error.plainReason)") }
         }
     }
 
     /// Writes the coverage counts to the corpus.
     ///
     /// Ignores an error, because the write at the end of the campaign reports it.
-    private func keep(_ coverage: LifeCoverage) {
+    private func saveToCorpus(_ coverage: HistoryCoverage) {
         try? corpus?.write(known.merged(with: coverage))
     }
 
@@ -112,10 +112,10 @@ final class ExploreProgress: Sendable {
     /// The caller does this before it writes the report, which may fail.
     ///
     /// - Returns: Whether all histories and the coverage were written.
-    func keep(_ outcome: Campaign.Outcome) -> Bool {
+    func saveToCorpus(_ outcome: Campaign.Outcome) -> Bool {
         guard let corpus else { return true }
         do {
-            for story in state.withLock({ $0.unkept }) { try corpus.add(story) }
+            for input in state.withLock({ $0.unsavedInputs }) { try corpus.add(input) }
             try corpus.write(known.merged(with: outcome.coverage))
             return true
         } catch {
@@ -127,8 +127,8 @@ final class ExploreProgress: Sendable {
     }
 }
 
-extension LifeCoverage {
-    fileprivate func merged(with other: LifeCoverage) -> LifeCoverage {
+extension HistoryCoverage {
+    fileprivate func merged(with other: HistoryCoverage) -> HistoryCoverage {
         var merged = self
         merged.merge(other)
         return merged

@@ -14,7 +14,7 @@ struct ExploreRun: Sendable {
     var journalBytesMax = 256 << 20
 
     /// The time after which a message reports that the backend has not restarted yet.
-    private static let newsAfter: Duration = .seconds(30)
+    private static let waitingReportDelay: Duration = .seconds(30)
 
     struct Result: Sendable {
         let outcome: Campaign.Outcome
@@ -30,7 +30,7 @@ struct ExploreRun: Sendable {
     /// - Throws: A failure when the backend or a port cannot be reached.
     func run(
         interruption: Interruption?,
-        opened: @Sendable (ReplaySession) -> Void = { _ in },
+        onOpen: @Sendable (ReplaySession) -> Void = { _ in },
         report: @escaping @Sendable (Campaign.Event) -> Void
     ) async throws -> Result {
         let work = try WorkFolder.made()
@@ -48,17 +48,19 @@ struct ExploreRun: Sendable {
         )
         // Histories restart the backend hundreds of times, so only a slow restart is reported.
         let isOpen = Locked(false)
-        suite.onWaiting = { waiting in
-            guard !isOpen.withLock({ $0 }) || waiting.time >= Self.newsAfter else { return }
-            Terminal.tellWaiting(waiting)
+        suite.onStartupWait = { waiting in
+            guard !isOpen.withLock({ $0 }) || waiting.time >= Self.waitingReportDelay else {
+                return
+            }
+            Terminal.reportWaiting(waiting)
         }
-        let session = try await SuiteRun.telling(interruption) {
+        let session = try await SuiteRun.convertingOpenErrors(interruption) {
             () throws(ReplaySession.OpenError) in
             try await suite.session(in: folder, addresses, SuiteRun.base(at: began))
         }
-        interruption?.onAbandon { session.abandon() }
+        interruption?.onSecondSignal { session.abandon() }
         isOpen.withLock { $0 = true }
-        opened(session)
+        onOpen(session)
         let campaign = Campaign(
             executor: session.executor,
             source: source,

@@ -13,7 +13,7 @@ struct FileWatch {
     typealias Snapshot = [String: State]
 
     /// The files and folders that the user edits and that a run does not write.
-    let written: [String]
+    let editedPaths: [String]
     /// The backend's folder, in which the backend may write files too.
     let backend: String?
     /// The absolute paths of the files and folders that a run writes.
@@ -22,24 +22,24 @@ struct FileWatch {
     /// Creates a watch without taking a snapshot.
     ///
     /// - Parameters:
-    ///   - written: The files and folders that the user edits and that a run does not write.
+    ///   - editedPaths: The files and folders that the user edits and that a run does not write.
     ///   - backend: The backend's folder, in which the backend may write files too.
     ///   - outputs: The files and folders that a run writes, as relative or absolute paths.
-    init(written: [String], backend: String?, outputs: [String]) {
-        self.written = written
+    init(editedPaths: [String], backend: String?, outputs: [String]) {
+        self.editedPaths = editedPaths
         self.backend = backend
-        self.outputs = Set(outputs.map(Self.whole))
+        self.outputs = Set(outputs.map(Self.absolutePath))
     }
 
-    private static func whole(_ path: String) -> String {
+    private static func absolutePath(_ path: String) -> String {
         URL(fileURLWithPath: path).standardizedFileURL.path
     }
 
     /// The largest number of files in a snapshot.
-    static let countMax = 20_000
+    static let fileCountMax = 20_000
 
     /// The names of folders that are not watched, because their files are not edited by hand.
-    private static let left: Set<String> = [
+    private static let unwatchedFolderNames: Set<String> = [
         "node_modules", "vendor", "target", "build", "dist", "out", "venv", "__pycache__",
         "assay-found", "coverage",
     ]
@@ -47,7 +47,7 @@ struct FileWatch {
     /// The extensions of source files.
     ///
     /// A change of such a file during a run is an edit by the user, not output of the backend.
-    private static let sources: Set<String> = [
+    private static let sourceExtensions: Set<String> = [
         "c", "cc", "cjs", "clj", "cpp", "cs", "css", "dart", "erl", "ex", "exs", "go", "graphql",
         "h", "hpp", "hs", "html", "java", "js", "jsx", "kt", "lua", "mjs", "php", "prisma", "py",
         "rb", "rs", "scala", "svelte", "swift", "toml", "ts", "tsx", "vue", "yaml", "yml",
@@ -55,32 +55,36 @@ struct FileWatch {
 
     func snapshot() -> Snapshot {
         var found: Snapshot = [:]
-        let own = Self.standardStreams
-        for root in written + (backend.map { [$0] } ?? []) {
+        let excludedInodes = Self.standardStreamInodes
+        for root in editedPaths + (backend.map { [$0] } ?? []) {
             // A symbolic link that is given as a watched path is followed; links inside a watched
             // folder are not.
             let isLink = (try? FileManager.default.destinationOfSymbolicLink(atPath: root)) != nil
             let place = URL(fileURLWithPath: root).resolvingSymlinksInPath().path
-            look(at: isLink ? place : root, own, &found)
+            addFiles(at: isLink ? place : root, excludedInodes, &found)
         }
         return found
     }
 
     /// The inode numbers of the files to which standard output and standard error are redirected.
-    private static var standardStreams: Set<UInt64> {
-        Set([1, 2].compactMap(OpenFile.number))
+    private static var standardStreamInodes: Set<UInt64> {
+        Set([1, 2].compactMap(FileIdentity.number))
     }
 
-    private func look(at root: String, _ own: Set<UInt64>, _ found: inout Snapshot) {
-        guard !outputs.contains(Self.whole(root)), let state = Self.state(of: root) else { return }
+    private func addFiles(at root: String, _ excludedInodes: Set<UInt64>, _ found: inout Snapshot) {
+        guard !outputs.contains(Self.absolutePath(root)), let state = Self.state(of: root) else {
+            return
+        }
         guard state.isFolder else {
-            if !own.contains(state.number), !root.hasSuffix(".new") { found[root] = state.state }
+            if !excludedInodes.contains(state.number), !root.hasSuffix(".new") {
+                found[root] = state.state
+            }
             return
         }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
-        for name in names where !name.hasPrefix(".") && !Self.left.contains(name) {
-            guard found.count < Self.countMax else { return }
-            look(at: root == "." ? name : root + "/" + name, own, &found)
+        for name in names where !name.hasPrefix(".") && !Self.unwatchedFolderNames.contains(name) {
+            guard found.count < Self.fileCountMax else { return }
+            addFiles(at: root == "." ? name : root + "/" + name, excludedInodes, &found)
         }
     }
 
@@ -107,10 +111,10 @@ struct FileWatch {
 
     /// Returns the paths that the user changed during a run, without files that the backend may
     /// have written.
-    func changesByPeople(_ old: Snapshot, _ new: Snapshot) -> [String] {
+    func changesByUser(_ old: Snapshot, _ new: Snapshot) -> [String] {
         Self.changes(old, new).filter { path in
-            written.contains { path == $0 || path.hasPrefix($0 + "/") }
-                || Self.sources.contains(PathName(path).fileExtension)
+            editedPaths.contains { path == $0 || path.hasPrefix($0 + "/") }
+                || Self.sourceExtensions.contains(PathName(path).fileExtension)
         }
     }
 

@@ -95,7 +95,7 @@ struct ImportCommand: AsyncParsableCommand {
                 bytes,
                 format: chosen,
                 Importer.Context(webhooks: webhooks, now: now, hosts: host) { [file] path in
-                    Self.contents(of: path, beside: file)
+                    Self.contents(of: path, nextTo: file)
                 }
             )
         } catch {
@@ -141,7 +141,7 @@ struct ImportCommand: AsyncParsableCommand {
     /// Returns the contents of a file that a curl command sends.
     ///
     /// Its path is relative to the current folder or to the folder of the imported file.
-    private static func contents(of path: String, beside file: String) -> [UInt8]? {
+    private static func contents(of path: String, nextTo file: String) -> [UInt8]? {
         let folder = PathName(file).folder
         let places = [path, PathName(folder).appending(path)]
         return places.lazy.compactMap { FileManager.default.contents(atPath: $0) }.first.map(

@@ -29,20 +29,20 @@ struct InitCommand: AsyncParsableCommand {
     var verify = false
 
     mutating func run() async throws {
-        try IntroductionRun.checkFree(write, "assay init")
+        try DiscoveryRun.checkPathIsFree(write, "assay init")
         let folder = FileManager.default.currentDirectoryPath
         let survey = SourceSurvey(SourceFiles.read(folder))
-        try takeCommand(survey, folder)
-        let profile = try target.resolved(looksForProfile: false)
-        let run = IntroductionRun(
+        try setStartCommand(survey, folder)
+        let profile = try target.resolvedProfile(looksForProfile: false)
+        let run = DiscoveryRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
             survey: survey,
             path: write,
             authority: Setting.authority.text(target.ca)
         )
-        let (introduction, clauses) = try await run.meet()
-        try run.write(introduction)
+        let (discovery, clauses) = try await run.discover()
+        try run.write(discovery)
         let provable = clauses.count { $0.reason == nil }
         Terminal.output(
             "\nwrote \(write): \(provable) of \(clauses.count) clauses can be tested with it\n"
@@ -64,7 +64,7 @@ struct InitCommand: AsyncParsableCommand {
     ///
     /// The command is the one that the source files suggest, unless the user types another one at a
     /// terminal.
-    private mutating func takeCommand(_ survey: SourceSurvey, _ folder: String) throws {
+    private mutating func setStartCommand(_ survey: SourceSurvey, _ folder: String) throws {
         let environment = Setting.environment
         guard Setting.start.text(target.start, environment) == nil,
             Setting.target.given(target.target, environment) == nil, target.profile == nil
@@ -72,7 +72,7 @@ struct InitCommand: AsyncParsableCommand {
         let found = survey.commands.first.map { SourceFiles.command($0, in: folder) }
         var command = found
         if Terminal.isInteractive(0), Terminal.isInteractive(2) {
-            let hint = found.map { " [\(Redaction.forPeople().command($0))]" } ?? ""
+            let hint = found.map { " [\(Redaction.forReaders().command($0))]" } ?? ""
             Terminal.error("How is the backend started?\(hint) ")
             let answer = (readLine() ?? "").trimmingCharacters(in: .whitespaces)
             if !answer.isEmpty { command = answer }
@@ -85,7 +85,7 @@ struct InitCommand: AsyncParsableCommand {
             )
         }
         if command == found {
-            let shown = Redaction.forPeople().command(command)
+            let shown = Redaction.forReaders().command(command)
             Terminal.output("starting the backend with:  \(shown)\n")
         }
         target.start = command

@@ -8,44 +8,44 @@ internal import Programs
 /// process at once.
 final class Interruption: Sendable {
     private struct State {
-        var isRaised = false
+        var hasReceivedSignal = false
         var cancel: (@Sendable () -> Void)?
-        var abandon: (@Sendable () -> Void)?
+        var secondSignalAction: (@Sendable () -> Void)?
     }
 
     private let state = Locked(State())
 
     init() { SignalWatch.shared.add(self) }
 
-    var isRaised: Bool { state.withLock { $0.isRaised } }
+    var hasReceivedSignal: Bool { state.withLock { $0.hasReceivedSignal } }
 
     /// Runs the work in a task that the first signal cancels.
     func run<Result: Sendable>(
         _ work: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         let task = Task { try await work() }
-        let isRaised = state.withLock { state in
+        let hasReceivedSignal = state.withLock { state in
             state.cancel = { task.cancel() }
-            return state.isRaised
+            return state.hasReceivedSignal
         }
         // The signal arrived before there was a task to cancel.
-        if isRaised { task.cancel() }
+        if hasReceivedSignal { task.cancel() }
         defer { state.withLock { $0.cancel = nil } }
         return try await task.value
     }
 
     /// Sets the action that the process performs at a second signal, before it ends.
-    func onAbandon(_ action: @escaping @Sendable () -> Void) {
-        state.withLock { $0.abandon = action }
+    func onSecondSignal(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.secondSignalAction = action }
     }
 
     fileprivate func raise() {
-        let (isSecond, cancel, abandon) = state.withLock { state in
-            defer { state.isRaised = true }
-            return (state.isRaised, state.cancel, state.abandon)
+        let (isSecond, cancel, secondSignalAction) = state.withLock { state in
+            defer { state.hasReceivedSignal = true }
+            return (state.hasReceivedSignal, state.cancel, state.secondSignalAction)
         }
         guard !isSecond else {
-            abandon?()
+            secondSignalAction?()
             WorkFolder.removeAll()
             exit(ExitStatus.interrupted.rawValue)
         }
@@ -78,7 +78,7 @@ private final class SignalWatch: Sendable {
             while true {
                 let count = read(mouth, &byte, 1)
                 guard count == 1 || errno == EINTR else { return }
-                if count == 1 { self?.tell() }
+                if count == 1 { self?.notifyListeners() }
             }
         }
         // A parent that ignores SIGHUP, such as nohup, wants the program to outlive the terminal.
@@ -102,7 +102,7 @@ private final class SignalWatch: Sendable {
         }
     }
 
-    private func tell() {
+    private func notifyListeners() {
         for listener in listeners.withLock({ $0 }) { listener.interruption?.raise() }
     }
 

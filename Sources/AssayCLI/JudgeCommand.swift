@@ -31,7 +31,7 @@ struct JudgeCommand: ParsableCommand {
         )
         files.show(
             outcome,
-            replay: ReplayCommand([Terminal.program, "judge", file], selects: false)
+            replay: ReplayCommand([Terminal.program, "judge", file], acceptsCaseIDs: false)
         )
         throw ExitCode(outcome.exitCode)
     }
@@ -46,7 +46,7 @@ extension SavedRun {
         do throws(SavedRun.ReadError) {
             return try SavedRun(
                 parsing: String(decoding: data, as: UTF8.self),
-                understood: Services.understood
+                recognizingCall: Services.recognizingCall
             )
         } catch {
             throw Failure(.unparsable, "\(path): \(error)")

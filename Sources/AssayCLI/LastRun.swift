@@ -62,7 +62,7 @@ struct LastRun {
         // A case that did not run has not passed. Without `--rerun-failed`, all cases of the old
         // list stay after a run that was cut off. After a complete run, a case of the old list
         // stays if the run selected it but could not run it.
-        let isCutOff = report.isInterrupted || report.isOutOfTime || !report.obstacles.isEmpty
+        let isCutOff = report.isInterrupted || report.hasTimedOut || !report.skipReasons.isEmpty
         if known == nil, let before = try? read(folder).failed {
             let listed = Set(report.cases.map(\.contract.caseID))
             known = isCutOff ? before : before.filter(listed.contains)

@@ -23,8 +23,8 @@ struct LintCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         if let schema {
-            guard let language = Language(rawValue: schema) else {
-                let known = Language.allCases.map(\.rawValue).joined(separator: ", ")
+            guard let language = FileFormat(rawValue: schema) else {
+                let known = FileFormat.allCases.map(\.rawValue).joined(separator: ", ")
                 throw Failure(.usage, "--schema '\(schema)' is not one of \(known)")
             }
             Terminal.document(language.schema)
@@ -35,7 +35,7 @@ struct LintCommand: AsyncParsableCommand {
         var profileCount = 0
         var inputs = paths
         if paths.isEmpty {
-            let library = ContractLibrary.examined()
+            let library = ContractLibrary.fullyChecked()
             errors += library.errors
             contractCount += library.files.count
             if FileManager.default.fileExists(atPath: "assay.yaml") { inputs = ["assay.yaml"] }
@@ -43,7 +43,7 @@ struct LintCommand: AsyncParsableCommand {
         for path in inputs {
             if let text = profileText(at: path) {
                 profileCount += 1
-                let environment = DotEnv.merged(beside: path, Setting.environment)
+                let environment = DotEnv.merged(nextTo: path, Setting.environment)
                 if case .failure(let found) = ProfileParser.parse(
                     text,
                     path: path,

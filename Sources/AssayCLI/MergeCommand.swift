@@ -36,7 +36,7 @@ struct MergeCommand: ParsableCommand {
     @OptionGroup var reports: ReportOptions
 
     mutating func run() throws {
-        if let corpus { return try join(into: LifeCorpus(folder: corpus)) }
+        if let corpus { return try mergeCorpora(into: HistoryCorpus(folder: corpus)) }
         let written = try reports.files()
         let files = try paths.flatMap(Self.files)
         let runs = try files.map { try SavedRun.read($0) }
@@ -49,15 +49,15 @@ struct MergeCommand: ParsableCommand {
         if joined.suite == Campaign.suite { joined.cases = Campaign.joined(parts.map(\.cases)) }
         written.show(
             joined,
-            replay: ReplayCommand([Terminal.program, "merge"] + paths, selects: false)
+            replay: ReplayCommand([Terminal.program, "merge"] + paths, acceptsCaseIDs: false)
         )
         throw ExitCode(joined.exitCode)
     }
 
     /// Merges corpora (folders of generated histories) into one folder, which may be one of the
     /// corpora.
-    private func join(into target: LifeCorpus) throws {
-        let sources = paths.map(LifeCorpus.init)
+    private func mergeCorpora(into target: HistoryCorpus) throws {
+        let sources = paths.map(HistoryCorpus.init)
         if let missing = sources.first(where: { !$0.exists }) {
             throw Failure(
                 .usage,
@@ -67,33 +67,33 @@ struct MergeCommand: ParsableCommand {
         }
         let contents = try sources.map { try $0.contents() }
         let isThere = sources.contains { $0.folder == target.folder }
-        let before = isThere || !target.exists ? LifeCorpus.Contents() : try target.contents()
+        let before = isThere || !target.exists ? HistoryCorpus.Contents() : try target.contents()
         try target.prepare()
         var coverage = before.coverage
         for source in contents { coverage.merge(source.coverage) }
-        let stories =
-            contents.flatMap(\.lives).map(Story.people)
-            + contents.flatMap(\.phones).map(Story.phone)
+        let inputs =
+            contents.flatMap(\.histories).map(CampaignInput.people)
+            + contents.flatMap(\.phones).map(CampaignInput.phone)
         let foundCount: Int
         do {
-            for story in stories { try target.add(story) }
+            for input in inputs { try target.add(input) }
             try target.write(coverage)
-            foundCount = try target.takeFound(from: sources)
+            foundCount = try target.copyFailures(from: sources)
         } catch {
             throw Failure(
                 .outputFailed,
                 "cannot write the corpus '\(target.folder)': \(error.plainReason)"
             )
         }
-        let strange = contents.flatMap(\.strange)
-        if let first = strange.first {
+        let otherVersionPaths = contents.flatMap(\.otherVersionPaths)
+        if let first = otherVersionPaths.first {
             Terminal.error(
-                "assay: skipped \(strange.count) corpus file\(strange.count == 1 ? "" : "s") of "
+                "assay: skipped \(otherVersionPaths.count) corpus file\(otherVersionPaths.count == 1 ? "" : "s") of "
                     + "another version, such as '\(first)'\n"
             )
         }
         let joined = try target.contents()
-        let count = joined.lives.count + joined.phones.count
+        let count = joined.histories.count + joined.phones.count
         Terminal.output(
             "\(target.folder): \(count) histories, \(coverage.counts.count) features covered, "
                 + "contracts of failures: \(foundCount)\n"

@@ -51,8 +51,10 @@ struct MinimiseRun: Sendable {
 
     /// Runs a contract on the backends, the recorded one first.
     ///
-    /// - Returns: The verdicts on the backends, up to the first verdict that differs from `wanted`.
-    private func verdicts(of contract: Contract, wanted: [Verdict]? = nil) async -> [Verdict] {
+    /// - Returns: The verdicts on the backends, up to the first verdict that differs from `expectedVerdicts`.
+    private func verdicts(of contract: Contract, expectedVerdicts: [Verdict]? = nil) async
+        -> [Verdict]
+    {
         var verdicts: [Verdict] = []
         for session in sessions {
             let runner = SuiteRunner(
@@ -67,7 +69,7 @@ struct MinimiseRun: Sendable {
             )
             let results = await runner.run([contract])
             verdicts.append(results.first?.verdict ?? .notRun)
-            if let wanted, !wanted.starts(with: verdicts) { break }
+            if let expectedVerdicts, !expectedVerdicts.starts(with: verdicts) { break }
         }
         return verdicts
     }
@@ -85,17 +87,17 @@ struct MinimiseRun: Sendable {
         statePath: String,
         _ interruption: Interruption
     ) async throws -> (contract: Contract, removedCount: Int) {
-        let wanted = try await interruption.run { await verdicts(of: contract) }
-        if interruption.isRaised { throw Failure(.interrupted, "interrupted") }
-        guard wanted.first == .passed else {
+        let expectedVerdicts = try await interruption.run { await verdicts(of: contract) }
+        if interruption.hasReceivedSignal { throw Failure(.interrupted, "interrupted") }
+        guard expectedVerdicts.first == .passed else {
             throw Failure(
                 .failures,
                 "'\(contract.id)' does not pass on the recorded backend; "
                     + "to see why, run it with 'assay verify'"
             )
         }
-        let told = wanted.dropFirst().count { $0 == .failed }
-        guard told > 0 else {
+        let reportedCount = expectedVerdicts.dropFirst().count { $0 == .failed }
+        guard reportedCount > 0 else {
             throw Failure(
                 .failures,
                 "'\(contract.id)' fails on no --against backend; "
@@ -111,17 +113,20 @@ struct MinimiseRun: Sendable {
         }
         let progress = MinimiseProgress(contract.id)
         let result = try await interruption.run {
-            await Minimiser.minimised(contract, jobs: jobs, report: progress.report) { candidate in
-                if let answer = state.answer(of: candidate) { return answer }
-                let keeps = await verdicts(of: candidate, wanted: wanted) == wanted
+            await ContractMinimiser.minimised(contract, jobs: jobs, report: progress.report) {
+                candidate in
+                if let knownResult = state.knownResult(of: candidate) { return knownResult }
+                let keepsVerdicts =
+                    await verdicts(of: candidate, expectedVerdicts: expectedVerdicts)
+                    == expectedVerdicts
                 // A canceled run has no verdict.
                 guard !Task.isCancelled else { return false }
-                state.remember(candidate, keeps: keeps)
-                return keeps
+                state.remember(candidate, keepsVerdicts: keepsVerdicts)
+                return keepsVerdicts
             }
         }
         progress.end()
-        if interruption.isRaised {
+        if interruption.hasReceivedSignal {
             throw Failure(.interrupted, "interrupted; repeat the command to continue")
         }
         state.end()
@@ -134,20 +139,20 @@ struct MinimiseRun: Sendable {
 private final class MinimiseProgress: Sendable {
     private let id: String
     private let isLive = Terminal.isInteractive(2)
-    private let told = Locked(0)
+    private let reportedCount = Locked(0)
 
     init(_ id: String) { self.id = id }
 
-    func report(_ progress: Minimiser.Progress) {
-        let isDue = told.withLock { told in
-            guard isLive || progress.askedCount >= told + 50 else { return false }
-            told = progress.askedCount
+    func report(_ progress: ContractMinimiser.Progress) {
+        let isDue = reportedCount.withLock { reportedCount in
+            guard isLive || progress.evaluatedCount >= reportedCount + 50 else { return false }
+            reportedCount = progress.evaluatedCount
             return true
         }
         guard isDue else { return }
         let text =
             "\(id): \(progress.removedCount) of \(progress.partCount) parts removed, "
-            + "\(progress.askedCount) smaller contracts tried"
+            + "\(progress.evaluatedCount) smaller contracts tried"
         Terminal.error((isLive ? "\r\u{1b}[K" : "") + text + (isLive ? "" : "\n"))
     }
 

@@ -34,9 +34,9 @@ final class MinimiseState: Sendable {
         // The last line may be incomplete after a kill; it is then ignored.
         for line in lines {
             guard let value = try? JSONValue(parsing: Array(line.utf8)),
-                let digest = value["candidate"]?.string, let keeps = value["keeps"]?.bool
+                let digest = value["candidate"]?.string, let keepsVerdicts = value["keeps"]?.bool
             else { continue }
-            found[digest] = keeps
+            found[digest] = keepsVerdicts
         }
         known = Locked(found)
         guard !isSame else { return }
@@ -48,15 +48,15 @@ final class MinimiseState: Sendable {
 
     /// Returns whether a smaller contract has the verdicts of the complete contract; nil when it
     /// was not tried.
-    func answer(of contract: Contract) -> Bool? {
+    func knownResult(of contract: Contract) -> Bool? {
         known.withLock { $0[Self.digest(of: contract)] }
     }
 
-    func remember(_ contract: Contract, keeps: Bool) {
+    func remember(_ contract: Contract, keepsVerdicts: Bool) {
         let digest = Self.digest(of: contract)
-        let line: JSONValue = ["candidate": .string(digest), "keeps": .bool(keeps)]
+        let line: JSONValue = ["candidate": .string(digest), "keeps": .bool(keepsVerdicts)]
         known.withLock { known in
-            known[digest] = keeps
+            known[digest] = keepsVerdicts
             try? file.append(line.text + "\n")
         }
     }

@@ -99,7 +99,7 @@ struct MutantsCommand: AsyncParsableCommand {
     private struct Outcome: Sendable {
         let defect: Mutant
         let seconds: Double
-        let caught: [String]
+        let catchingCases: [String]
         /// The IDs of the failed cases and of their contracts.
         ///
         /// The cases of a search count by the ID of its contract.
@@ -112,7 +112,7 @@ struct MutantsCommand: AsyncParsableCommand {
             let failed = report.cases.filter { $0.verdict == .failed }
             self.defect = defect
             seconds = report.seconds
-            caught = failed.map {
+            catchingCases = failed.map {
                 "\($0.findings.first?.code.rawValue ?? "") \($0.contract.caseID)"
             }
             self.failed = Set(failed.flatMap { [$0.contract.id, $0.contract.caseID] })
@@ -124,7 +124,7 @@ struct MutantsCommand: AsyncParsableCommand {
         init(_ defect: Mutant, failedToRun note: String, isInterrupted: Bool) {
             self.defect = defect
             seconds = 0
-            caught = []
+            catchingCases = []
             failed = []
             isVoid = true
             self.note = note
@@ -149,10 +149,14 @@ struct MutantsCommand: AsyncParsableCommand {
         let (seed, jobs) = (seed, min(32, max(1, jobs ?? usual)))
         let interruption = Interruption()
         var proof = try await interruption.run {
-            Proof(await Self.outcomes(of: trials, seed, jobs, interruption), mutants, selected)
+            MutationProof(
+                await Self.outcomes(of: trials, seed, jobs, interruption),
+                mutants,
+                selected
+            )
         }
-        if !proof.isComplete, !interruption.isRaised {
-            let again = proof.secondChances(trials)
+        if !proof.isComplete, !interruption.hasReceivedSignal {
+            let again = proof.trialsToRepeat(trials)
             if !again.isEmpty { Terminal.output("\nrepeating failed trials one at a time:\n") }
             proof.add(
                 try await interruption.run {
@@ -161,7 +165,7 @@ struct MutantsCommand: AsyncParsableCommand {
             )
         }
         proof.show(mutants.count)
-        if interruption.isRaised { throw ExitCode(ExitStatus.interrupted.rawValue) }
+        if interruption.hasReceivedSignal { throw ExitCode(ExitStatus.interrupted.rawValue) }
         proof.showContracts()
         if !proof.isComplete { throw ExitCode(ExitStatus.failures.rawValue) }
     }
@@ -189,9 +193,9 @@ struct MutantsCommand: AsyncParsableCommand {
         var waitCount: Int {
             contracts.map { contract in
                 let plan = CasePlan(contract)
-                if plan.subject.hasHangingCalls { return 10 }
-                if plan.takesLong { return 5 }
-                return plan.subject.hasRestart || plan.subject.isDisturbed ? 1 : 0
+                if plan.subject.leavesCallsWithoutResponse { return 10 }
+                if plan.isLongRunning { return 5 }
+                return plan.subject.hasRestart || plan.subject.hasFaults ? 1 : 0
             }.reduce(0, +)
         }
     }
@@ -213,7 +217,7 @@ struct MutantsCommand: AsyncParsableCommand {
             for _ in 0..<jobs { add() }
             for await outcome in group {
                 outcomes.append(outcome)
-                if !isAgain || !outcome.caught.isEmpty { show(outcome) }
+                if !isAgain || !outcome.catchingCases.isEmpty { show(outcome) }
                 if !Task.isCancelled { add() }
             }
             return outcomes
@@ -222,37 +226,39 @@ struct MutantsCommand: AsyncParsableCommand {
 
     /// The evaluation of the outcomes: missed and void defects, and contracts that detect no
     /// defect.
-    private struct Proof {
+    private struct MutationProof {
         private var outcomes: [Outcome]
         /// The contracts and cases that detect at least one defect.
-        private var proven: Set<String>
+        private var provenIDs: Set<String>
         /// The contracts for which every defect that they may detect was tried.
-        private let provable: [Contract]
+        private let provableContracts: [Contract]
 
         init(_ outcomes: [Outcome], _ mutants: [Mutant], _ selected: [Contract]) {
             self.outcomes = outcomes
-            proven = outcomes.reduce(into: []) { $0.formUnion($1.failed) }
+            provenIDs = outcomes.reduce(into: []) { $0.formUnion($1.failed) }
             let names = Set(mutants.map(\.name))
             let complete = [Mutant.all.filter(\.isOfApp), Mutant.all.filter { !$0.isOfApp }]
                 .filter { names.isSuperset(of: $0.map(\.name)) }
-            provable = selected.filter { contract in
+            provableContracts = selected.filter { contract in
                 complete.contains { $0.contains { $0.concerns(contract) } }
             }
         }
 
-        private var missed: [Outcome] { outcomes.filter { $0.caught.isEmpty && !$0.isVoid } }
-        private var void: [Outcome] { outcomes.filter(\.isVoid) }
+        private var missedOutcomes: [Outcome] {
+            outcomes.filter { $0.catchingCases.isEmpty && !$0.isVoid }
+        }
+        private var invalidOutcomes: [Outcome] { outcomes.filter(\.isVoid) }
 
         /// Returns the trials to repeat one at a time: defects that were not caught, and contracts
         /// that detected no defect.
         ///
         /// Some defects are race conditions, which may stay hidden on a busy machine.
-        func secondChances(_ trials: [Trial]) -> [Trial] {
-            let open = Set((missed + void).map(\.defect.name))
-            let unproven = Set(unproven)
+        func trialsToRepeat(_ trials: [Trial]) -> [Trial] {
+            let open = Set((missedOutcomes + invalidOutcomes).map(\.defect.name))
+            let unprovenIDs = Set(unprovenIDs)
             return trials.compactMap { trial in
                 if open.contains(trial.mutant.name) { return trial }
-                let contracts = trial.contracts.filter { unproven.contains($0.id) }
+                let contracts = trial.contracts.filter { unprovenIDs.contains($0.id) }
                 return contracts.isEmpty ? nil : Trial(trial.mutant, contracts)
             }
         }
@@ -260,42 +266,44 @@ struct MutantsCommand: AsyncParsableCommand {
         /// Adds the outcomes of the repeated trials, in which more defects may be caught.
         mutating func add(_ later: [Outcome]) {
             for outcome in later where !outcome.isInterrupted {
-                proven.formUnion(outcome.failed)
-                guard !outcome.caught.isEmpty, !outcome.isVoid else { continue }
+                provenIDs.formUnion(outcome.failed)
+                guard !outcome.catchingCases.isEmpty, !outcome.isVoid else { continue }
                 if let index = outcomes.firstIndex(where: { $0.defect.name == outcome.defect.name }
                 ),
-                    outcomes[index].isVoid || outcomes[index].caught.isEmpty
+                    outcomes[index].isVoid || outcomes[index].catchingCases.isEmpty
                 {
                     outcomes[index] = outcome
                 }
             }
         }
 
-        var unproven: [String] {
-            Set(provable.map(\.id)).subtracting(proven)
+        var unprovenIDs: [String] {
+            Set(provableContracts.map(\.id)).subtracting(provenIDs)
                 .subtracting([MutantsCommand.smoke, MutantsCommand.appSmoke]).sorted()
         }
 
-        var isComplete: Bool { missed.isEmpty && void.isEmpty && unproven.isEmpty }
+        var isComplete: Bool {
+            missedOutcomes.isEmpty && invalidOutcomes.isEmpty && unprovenIDs.isEmpty
+        }
 
         func show(_ total: Int) {
-            let caughtCount = outcomes.count - missed.count - void.count
+            let caughtCount = outcomes.count - missedOutcomes.count - invalidOutcomes.count
             Terminal.output(
                 "\ncaught \(caughtCount) of \(total)"
-                    + "   missed \(missed.count)   void \(void.count)\n"
+                    + "   missed \(missedOutcomes.count)   void \(invalidOutcomes.count)\n"
             )
-            for outcome in missed { Terminal.output("  missed  \(outcome.defect.name)\n") }
-            for outcome in void { Terminal.output("  void    \(outcome.defect.name)\n") }
+            for outcome in missedOutcomes { Terminal.output("  missed  \(outcome.defect.name)\n") }
+            for outcome in invalidOutcomes { Terminal.output("  void    \(outcome.defect.name)\n") }
         }
 
         func showContracts() {
-            guard !provable.isEmpty else { return }
-            for id in unproven { Terminal.output("  unproven: \(id) detects no defect\n") }
-            let cases = Set(provable.map(MutantsCommand.provenBy))
+            guard !provableContracts.isEmpty else { return }
+            for id in unprovenIDs { Terminal.output("  unproven: \(id) detects no defect\n") }
+            let cases = Set(provableContracts.map(MutantsCommand.provenBy))
             Terminal.output(
-                "\(cases.intersection(proven).count) of \(cases.count) cases detect a defect\n"
+                "\(cases.intersection(provenIDs).count) of \(cases.count) cases detect a defect\n"
             )
-            if unproven.isEmpty { Terminal.output("every contract detects a defect\n") }
+            if unprovenIDs.isEmpty { Terminal.output("every contract detects a defect\n") }
         }
     }
 
@@ -347,11 +355,11 @@ struct MutantsCommand: AsyncParsableCommand {
             var profile = ReferenceProfile.make(
                 defects: defects.map(\.rawValue),
                 style: defects.first?.style ?? .body,
-                setsClock: contracts.contains { $0.allNeeds.contains(.clock) }
+                setsClock: contracts.contains { $0.allRequiredFeatures.contains(.clock) }
             )
             // The reference backend retries within a second. Every failing case waits for the
             // complete settle timeout, so the timeout is short.
-            profile.patience = .seconds(5)
+            profile.settleTimeout = .seconds(5)
             var run = SuiteRun(
                 profile: profile,
                 addresses: [:],
@@ -362,19 +370,22 @@ struct MutantsCommand: AsyncParsableCommand {
             )
             // The check before the first case is off, because it would stop the run for a defect
             // that breaks every case.
-            run.looksFirst = false
+            run.checksBackendFirst = false
             // These backends wait for most of the time, so that several can run at once.
             run.backendCountMax = 5
-            run.tellsRaces = false
+            run.detectsRaces = false
             run.appDefects = appDefects
             if case .live(let defect) = mutant { run.clientDefects = [defect] }
             do {
-                return Outcome(mutant, try await run.run(progress: Progress(), interruption: nil))
+                return Outcome(
+                    mutant,
+                    try await run.run(progress: RunProgress(), interruption: nil)
+                )
             } catch {
                 return Outcome(
                     mutant,
                     failedToRun: "\(error)",
-                    isInterrupted: interruption.isRaised
+                    isInterrupted: interruption.hasReceivedSignal
                 )
             }
         }
@@ -384,13 +395,16 @@ struct MutantsCommand: AsyncParsableCommand {
         if outcome.isInterrupted { return }
         let name = outcome.defect.name
         let padding = String(repeating: " ", count: max(1, 31 - name.count))
-        let verdict = outcome.isVoid ? "VOID  " : outcome.caught.isEmpty ? "MISSED" : "caught"
+        let verdict =
+            outcome.isVoid ? "VOID  " : outcome.catchingCases.isEmpty ? "MISSED" : "caught"
         let time = String(Int(outcome.seconds.rounded()))
         Terminal.output(
             "\(verdict)  \(name)\(padding)\(outcome.defect.clauses.joined(separator: " "))  by "
-                + "\(outcome.caught.count) case\(outcome.caught.count == 1 ? "" : "s"), \(time) s\n"
+                + "\(outcome.catchingCases.count) case\(outcome.catchingCases.count == 1 ? "" : "s"), \(time) s\n"
         )
-        for line in outcome.caught.prefix(2) { Terminal.output("          \(line.prefix(88))\n") }
+        for line in outcome.catchingCases.prefix(2) {
+            Terminal.output("          \(line.prefix(88))\n")
+        }
         if let note = outcome.note { Terminal.output("          \(note)\n") }
     }
 }

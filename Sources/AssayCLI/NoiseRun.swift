@@ -15,14 +15,14 @@ struct NoiseRun: Sendable {
     /// A draft contract and the results of its runs.
     struct Outcome: Sendable {
         var contract: Contract
-        var masks: [NoiseLesson.Mask] = []
+        var masks: [NoiseLearner.Mask] = []
         /// The differences between the recording and the backend's behavior; empty when the draft
         /// passes.
         var contradictions: [String] = []
         /// The reason why the draft did not run; nil when it ran.
         var reason: String?
 
-        fileprivate mutating func learn(_ mask: NoiseLesson.Mask) {
+        fileprivate mutating func addMask(_ mask: NoiseLearner.Mask) {
             var mask = mask
             if let index = masks.firstIndex(where: { $0.place == mask.place }) {
                 mask.widen(masks.remove(at: index))
@@ -49,10 +49,10 @@ struct NoiseRun: Sendable {
     /// The largest number of rounds.
     ///
     /// A later round only finds changing values that an earlier difference hid.
-    private static let roundMax = 6
+    private static let roundCountMax = 6
     /// The largest number of runs of a draft with a value that differs from the recording but is
     /// equal in all runs so far.
-    private static let playMax = 6
+    private static let runCountMax = 6
     private static let jobs = 8
 
     let profile: Profile
@@ -63,33 +63,33 @@ struct NoiseRun: Sendable {
     ///
     /// - Parameters:
     ///   - drafts: The draft contracts.
-    ///   - tell: A function that prints progress.
+    ///   - printProgress: A function that prints progress.
     /// - Returns: The outcomes, in the order of the drafts.
     /// - Throws: A failure when the backend does not become ready, or after an interruption.
     func outcomes(
         of drafts: [Contract],
-        tell: @escaping @Sendable (String) -> Void
+        printProgress: @escaping @Sendable (String) -> Void
     ) async throws -> [Outcome] {
         var outcomes = drafts.map { Outcome(contract: $0) }
         var open = Array(drafts.indices)
         var round = 0
         while !open.isEmpty {
             round += 1
-            tell(
+            printProgress(
                 "round \(round): running \(open.count) golden "
                     + "contract\(open.count == 1 ? "" : "s") on the recorded backend\n"
             )
-            let lessons = try await lessons(of: open.map { outcomes[$0].contract })
+            let observations = try await observations(of: open.map { outcomes[$0].contract })
             open = open.filter { index in
-                guard let lesson = lessons[outcomes[index].contract.id] else { return false }
+                guard let lesson = observations[outcomes[index].contract.id] else { return false }
                 if let reason = lesson.reason {
                     outcomes[index].reason = reason
                     return false
                 }
                 let (contract, masks) = lesson.noise.masked
-                if !masks.isEmpty, round < Self.roundMax {
+                if !masks.isEmpty, round < Self.roundCountMax {
                     outcomes[index].contract = contract
-                    for mask in masks { outcomes[index].learn(mask) }
+                    for mask in masks { outcomes[index].addMask(mask) }
                     return true
                 }
                 outcomes[index].contradictions =
@@ -109,56 +109,58 @@ struct NoiseRun: Sendable {
 
     // MARK: Runs
 
-    private struct Lesson {
-        var noise: NoiseLesson
+    private struct DraftObservations {
+        var noise: NoiseLearner
         var failures: [String] = []
         var reason: String?
     }
 
-    private func lessons(of drafts: [Contract]) async throws -> [String: Lesson] {
-        var lessons = Dictionary(
-            drafts.map { ($0.id, Lesson(noise: NoiseLesson($0))) },
+    private func observations(of drafts: [Contract]) async throws -> [String: DraftObservations] {
+        var observations = Dictionary(
+            drafts.map { ($0.id, DraftObservations(noise: NoiseLearner($0))) },
             uniquingKeysWith: { first, _ in first }
         )
-        func hear(_ results: [CaseResult]) {
+        func addEvidence(_ results: [CaseResult]) {
             for result in results {
                 if let evidence = result.evidence, result.verdict != .notRun {
-                    lessons[result.contract.id]?.noise.hear(evidence)
+                    observations[result.contract.id]?.noise.addEvidence(evidence)
                 }
                 switch result.verdict {
                 case .passed: break
                 case .notRun:
-                    lessons[result.contract.id]?.reason = result.note ?? "the case did not run"
+                    observations[result.contract.id]?.reason = result.note ?? "the case did not run"
                 case .failed, .inconclusive, .knownFailure, .unexpectedPass:
                     let texts = result.findings.map {
                         "\($0.code.rawValue): recorded \($0.expected), now \($0.actual)"
                     }
                     for text in texts
-                    where lessons[result.contract.id]?.failures.contains(text) == false {
-                        lessons[result.contract.id]?.failures.append(text)
+                    where observations[result.contract.id]?.failures.contains(text) == false {
+                        observations[result.contract.id]?.failures.append(text)
                     }
                     if texts.isEmpty {
-                        lessons[result.contract.id]?.failures.append(result.note ?? "did not pass")
+                        observations[result.contract.id]?.failures.append(
+                            result.note ?? "did not pass"
+                        )
                     }
                 }
             }
         }
         try await session { session in
-            hear(try await play(drafts, on: session, jobs: 1))
-            hear(try await play(drafts, on: session, jobs: Self.jobs))
+            addEvidence(try await runDrafts(drafts, on: session, jobs: 1))
+            addEvidence(try await runDrafts(drafts, on: session, jobs: Self.jobs))
         }
         try await session { session in
-            hear(try await play(drafts, on: session, jobs: Self.jobs))
-            for _ in 3..<Self.playMax {
-                let open = drafts.filter { lessons[$0.id]?.noise.isOpen == true }
+            addEvidence(try await runDrafts(drafts, on: session, jobs: Self.jobs))
+            for _ in 3..<Self.runCountMax {
+                let open = drafts.filter { observations[$0.id]?.noise.isOpen == true }
                 guard !open.isEmpty else { break }
-                hear(try await play(open, on: session, jobs: 1))
+                addEvidence(try await runDrafts(open, on: session, jobs: 1))
             }
         }
-        return lessons
+        return observations
     }
 
-    private func play(
+    private func runDrafts(
         _ drafts: [Contract],
         on session: ReplaySession,
         jobs: Int
@@ -175,7 +177,7 @@ struct NoiseRun: Sendable {
             await SuiteRunner(executor: session.executor, options: chosen, report: { _ in })
                 .run(drafts)
         }
-        if interruption.isRaised { throw Failure(.interrupted, "interrupted") }
+        if interruption.hasReceivedSignal { throw Failure(.interrupted, "interrupted") }
         return results
     }
 
@@ -186,7 +188,7 @@ struct NoiseRun: Sendable {
         defer { work.remove() }
         let folder = work.path
         let session = try await ReplaySession.opened(profile, addresses: addresses, folder: folder)
-        interruption.onAbandon { session.abandon() }
+        interruption.onSecondSignal { session.abandon() }
         do {
             try await body(session)
         } catch {
@@ -217,8 +219,8 @@ extension ReplaySession {
                 addresses: addresses,
                 folder: folder,
                 base: base,
-                onRefusal: Terminal.tellRefusal,
-                onWaiting: Terminal.tellWaiting
+                onRefusal: Terminal.reportRefusal,
+                onStartupWait: Terminal.reportWaiting
             )
         } catch {
             throw Failure(ExitStatus(error.kind), error.description)

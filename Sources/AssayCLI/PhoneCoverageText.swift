@@ -18,23 +18,23 @@ struct PhoneCoverageText {
                 "coverage",
                 "\(outcome.coverage.phoneStates.count) pairs of phone state and previous step · "
                     + "\(outcome.coverage.phoneCount) different next steps"
-            ) + unasked
+            ) + untestedClauses
         )
     }
 
     /// The complete coverage: the tested steps for each state of the phone and previous step, and
     /// the coverage over time.
-    var whole: String {
+    var fullText: String {
         var lines: [String] = []
         for state in outcome.coverage.phoneStates {
-            let acts = outcome.coverage.phone(in: state).map { "\($0.what) \($0.count)" }
+            let acts = outcome.coverage.phone(in: state).map { "\($0.coverageLabel) \($0.count)" }
             lines += [state] + columns.line("", acts.joined(separator: " · "))
         }
-        lines += ["", "coverage over time"] + columns.grown(outcome.growth)
-        return columns.text(lines + unasked)
+        lines += ["", "coverage over time"] + columns.growthLines(outcome.progressSnapshots)
+        return columns.text(lines + untestedClauses)
     }
 
-    private var unasked: [String] {
+    private var untestedClauses: [String] {
         let never = PhoneScript.clauses.filter { outcome.clauses[$0] == nil }
         return never.isEmpty ? [] : columns.line("not tested", never.joined(separator: ", "))
     }

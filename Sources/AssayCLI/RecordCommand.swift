@@ -55,11 +55,11 @@ struct RecordCommand: AsyncParsableCommand {
     mutating func run() async throws {
         if check { return try checkRecording() }
         let environment = ProcessInfo.processInfo.environment
-        let listen = try takeListen()
-        let profile = try target.resolved()
+        let listen = try extractListenAddresses()
+        let profile = try target.resolvedProfile()
         let kibibytes = try Setting.bodyMax.number(bodyMax, or: 1024, in: 1...65_536, environment)
         let began = SuiteRun.now()
-        let name = folder ?? "recordings/session/" + Self.stamp(began)
+        let name = folder ?? "recordings/session/" + Self.timestampText(began)
         let path = name + "/recording.ndjson"
         guard !FileManager.default.fileExists(atPath: path) else {
             throw Failure(
@@ -86,14 +86,14 @@ struct RecordCommand: AsyncParsableCommand {
                 // The recording file has all exchanges; this journal is only for the control API.
                 journalBytesMax: 16 << 20,
                 seed: seed,
-                others: ProviderTable.all.listed.map(\.party),
-                onRefusal: Terminal.tellRefusal,
-                onWaiting: Terminal.tellWaiting
+                others: ProviderTable.all.sortedEntries.map(\.party),
+                onRefusal: Terminal.reportRefusal,
+                onStartupWait: Terminal.reportWaiting
             )
         } catch {
             throw Failure(ExitStatus(error.kind), error.description)
         }
-        interruption.onAbandon { session.abandon() }
+        interruption.onSecondSignal { session.abandon() }
         do {
             try await record(
                 session,
@@ -111,7 +111,7 @@ struct RecordCommand: AsyncParsableCommand {
         await session.close()
         guard distil else { return }
         // A new start of the recorded backend shows the values that change from run to run.
-        var command = try DistilCommand.parse([name] + distilWords)
+        var command = try DistilCommand.parse([name] + distilArguments)
         try await command.run()
     }
 
@@ -159,7 +159,7 @@ struct RecordCommand: AsyncParsableCommand {
         try announce(session, proxy, control.server, path)
         isListening = true
         control.connect(profile)
-        let progress = Task { await Self.follow(writer) }
+        let progress = Task { await Self.printProgress(writer) }
         let death = try await control.run(interruption)
         progress.cancel()
         await proxy.stop()
@@ -225,11 +225,14 @@ struct RecordCommand: AsyncParsableCommand {
     // MARK: Parts
 
     /// Removes the addresses of the proxy and of the control API from `--listen`, and returns them.
-    private mutating func takeListen() throws -> (proxy: ListenAddress, control: ListenAddress) {
+    private mutating func extractListenAddresses() throws -> (
+        proxy: ListenAddress, control: ListenAddress
+    ) {
         let bare = target.listen.filter { !$0.contains("=") }
         target.listen.removeAll { bare.contains($0) }
         return (
-            try ListenAddress(bare: bare.last ?? "127.0.0.1:8081"), try target.takeControl()
+            try ListenAddress(bare: bare.last ?? "127.0.0.1:8081"),
+            try target.extractControlAddress()
         )
     }
 
@@ -342,7 +345,7 @@ struct RecordCommand: AsyncParsableCommand {
 
     // MARK: Progress
 
-    private static func follow(_ writer: RecordingWriter) async {
+    private static func printProgress(_ writer: RecordingWriter) async {
         let isLive = Terminal.isInteractive(2)
         let clock = ContinuousClock()
         var shown = writer.state
@@ -374,16 +377,18 @@ struct RecordCommand: AsyncParsableCommand {
         Terminal.error((isLive ? "\r\u{1b}[K" : "") + Self.text(state) + "\n")
         if let failure = state.failure { throw Failure(.outputFailed, failure) }
         let folder = PathName(writer.path).folder
-        if !distil { Terminal.error("Next:  \(Terminal.next(["distil", folder] + distilWords))\n") }
+        if !distil {
+            Terminal.error("Next:  \(Terminal.next(["distil", folder] + distilArguments))\n")
+        }
     }
 
     /// The flags by which `assay distil` starts or reaches the recorded backend.
-    private var distilWords: [String] {
-        target.replayWords.isEmpty ? defaultProfile : target.replayWords
+    private var distilArguments: [String] {
+        target.replayArguments.isEmpty ? defaultProfile : target.replayArguments
     }
 
     /// Returns a time as the name of a folder, such as `2026-11-21-101502`.
-    private static func stamp(_ moment: Instant) -> String {
+    private static func timestampText(_ moment: Instant) -> String {
         moment.description.replacingOccurrences(of: "T", with: "-").filter {
             $0 != ":" && $0 != "Z"
         }

@@ -15,7 +15,7 @@ enum ReferenceProfile {
     /// - Returns: The profile, as `assay.yaml` would declare it.
     static func make(
         defects: [String],
-        style: ReferenceBackend.Style = .body,
+        style: ReferenceBackend.StateSource = .body,
         setsClock: Bool = false
     ) -> Profile {
         var profile = Profile()
@@ -61,7 +61,7 @@ enum ReferenceProfile {
         switch style {
         // With this style, the backend takes the state from the event. It neither reads the state
         // from RevenueCat's REST API nor compares the two.
-        case .body: profile.unsupported.formUnion([.subscriberReads, .reconcile])
+        case .body: profile.unsupported.formUnion([.readsSubscriberOnEvent, .reconcile])
         case .sync:
             profile.endpoints["reconcile"] = Profile.Endpoint(
                 method: "POST",

@@ -32,7 +32,7 @@ struct ReportFiles {
             }
             return (format, parts[1])
         }
-        for (_, path) in files where path != "-" { _ = try Self.checked(path) }
+        for (_, path) in files where path != "-" { _ = try Self.writablePath(path) }
     }
 
     /// Returns the paths of the report files in the values of `--report`, without standard output.
@@ -45,7 +45,7 @@ struct ReportFiles {
     /// Returns a path after checking that a file can be written there.
     ///
     /// - Throws: A usage failure with the reason.
-    static func checked(_ path: String) throws -> String {
+    static func writablePath(_ path: String) throws -> String {
         do throws(OutputFile.WriteError) {
             try OutputFile(path).check()
         } catch {
@@ -58,9 +58,9 @@ struct ReportFiles {
     ///
     /// If this run is killed, a file of an earlier run could be mistaken for its report. The
     /// summary file of a CI step stays, because other commands write to it too.
-    func removeEarlier() {
+    func removeExisting() {
         for (_, path) in files where path != "-" && !Self.isStepSummary(path) {
-            OutputFile(path).removeEarlier()
+            OutputFile(path).removeExisting()
         }
     }
 
@@ -111,7 +111,7 @@ struct ReportFiles {
 
     /// Returns the mapping of files to their paths below the root of the repository, for GitHub
     /// annotations.
-    private static func places(_ profile: String?) -> GitHubReport.Places {
+    private static func places(_ profile: String?) -> GitHubReport.RepositoryFiles {
         let here = URL(fileURLWithPath: ".").standardizedFileURL
         var root = here
         while root.path != "/", !FileManager.default.fileExists(atPath: root.path + "/.git") {
@@ -126,9 +126,9 @@ struct ReportFiles {
             return String(whole.dropFirst(base.count + 1))
         }
         let text = profile.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) } ?? ""
-        return GitHubReport.Places(
+        return GitHubReport.RepositoryFiles(
             profile: profile.flatMap(inRepository),
-            keys: GitHubReport.Places.keys(in: text),
+            keys: GitHubReport.RepositoryFiles.keys(in: text),
             path: inRepository
         )
     }
@@ -152,7 +152,7 @@ struct ReportFiles {
                 Terminal.document(text)
                 continue
             }
-            LostFiles.unless { () throws(OutputFile.WriteError) in
+            FileWriteFailures.catching { () throws(OutputFile.WriteError) in
                 // All commands of a CI step append to the same summary file.
                 if Self.isStepSummary(path) {
                     try OutputFile(path).append(text)
@@ -183,12 +183,12 @@ struct ReportOptions: ParsableArguments {
     /// - Throws: A usage failure for an unknown format, or for a file that cannot be written.
     func files(keepsEarlier: Bool = false) throws -> ReportFiles {
         let files = try ReportFiles(Setting.report.texts(report))
-        if !keepsEarlier { files.removeEarlier() }
+        if !keepsEarlier { files.removeExisting() }
         return files
     }
 
     /// The report flags that the command line for a repetition of the run needs.
-    var replayWords: [String] {
+    var replayArguments: [String] {
         (Setting.knownFailing.text(knownFailing).map { ["--known-failing", $0] } ?? [])
             + (verbose ? ["--verbose"] : [])
     }
@@ -202,9 +202,9 @@ struct ReportOptions: ParsableArguments {
     ) throws -> KnownFailures {
         let known = try knownFailures(or: profilePath)
         guard !known.entries.isEmpty else { return known }
-        let all = contracts + ContractLibrary.listed.headings
+        let all = contracts + ContractLibrary.indexed.headings
         do throws(KnownFailures.ParseError) {
-            try known.check(against: all, and: Aside.allCases.map(\.rawValue))
+            try known.check(against: all, and: RunInvariant.allCases.map(\.rawValue))
         } catch {
             throw Failure(.unparsable, error.description)
         }

@@ -97,7 +97,7 @@ struct ReviewCommand: ParsableCommand {
             Terminal.output("\(errors)\n")
             return false
         }
-        tellSecrets(path, new)
+        printSecrets(path, new)
         guard FileManager.default.fileExists(atPath: accepted) else {
             Terminal.output("  new contract\n\n")
             let data = FileManager.default.contents(atPath: path) ?? Data()
@@ -121,7 +121,7 @@ struct ReviewCommand: ParsableCommand {
     /// in the contract's recording.
     ///
     /// The values are not printed.
-    private func tellSecrets(_ path: String, _ contract: Contract) {
+    private func printSecrets(_ path: String, _ contract: Contract) {
         let names =
             (try? TargetOptions.profile(nil, Setting.environment))?.allSecretNames ?? []
         let data = FileManager.default.contents(atPath: path) ?? Data()

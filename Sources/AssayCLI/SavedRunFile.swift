@@ -31,7 +31,7 @@ final class SavedRunFile: Sendable {
         self.path = path
         writer = try SavedRunWriter(profile: profile)
         (results, continuation) = AsyncStream.makeStream()
-        OutputFile(path).removeEarlier()
+        OutputFile(path).removeExisting()
     }
 
     /// Writes the header to the file, and starts a task that writes each added result.

@@ -16,15 +16,15 @@ struct Selection {
     /// Returns the selected contracts, and throws for a pattern that selects none.
     func apply(to contracts: [ContractHeading]) throws -> [ContractHeading] {
         for pattern in only where !contracts.contains(where: { Self.matches(pattern, $0) }) {
-            throw Failure(.nothingSelected, Self.unmatched("--only", pattern, contracts))
+            throw Failure(.nothingSelected, Self.unmatchedMessage("--only", pattern, contracts))
         }
         for pattern in skip where !contracts.contains(where: { Self.matches(pattern, $0) }) {
-            throw Failure(.nothingSelected, Self.unmatched("--skip", pattern, contracts))
+            throw Failure(.nothingSelected, Self.unmatchedMessage("--skip", pattern, contracts))
         }
-        let selected = contracts.filter(takes)
+        let selected = contracts.filter(includes)
         guard !selected.isEmpty else {
             let isLower = contracts.contains {
-                !hasLevel($0) && Selection(only: only, skip: skip, level: nil).takes($0)
+                !hasLevel($0) && Selection(only: only, skip: skip, level: nil).includes($0)
             }
             throw Failure(
                 .nothingSelected,
@@ -53,7 +53,7 @@ struct Selection {
 
     /// Returns whether the selection contains a contract, or a case that the contract generates by
     /// a search.
-    func takes(_ contract: ContractHeading) -> Bool {
+    func includes(_ contract: ContractHeading) -> Bool {
         (only.isEmpty || only.contains { Self.matches($0, contract) })
             && !skip.contains { Self.matches($0, contract) } && hasLevel(contract)
     }
@@ -61,11 +61,11 @@ struct Selection {
     private func hasLevel(_ contract: ContractHeading) -> Bool {
         guard let lowest = level ?? fallback else { return true }
         if contract.level <= lowest { return true }
-        return level == nil && only.contains { isName($0, of: contract) }
+        return level == nil && only.contains { matchesName($0, of: contract) }
     }
 
     /// Returns whether a pattern is the ID of this contract and matches no other contract.
-    private func isName(_ pattern: String, of contract: ContractHeading) -> Bool {
+    private func matchesName(_ pattern: String, of contract: ContractHeading) -> Bool {
         (pattern + "/").hasPrefix(contract.id + "/") && Self.matches(pattern, contract)
     }
 
@@ -80,14 +80,15 @@ struct Selection {
         // of the contract.
         if contract.search == .crashPoints, pattern.hasPrefix(contract.id + "/") { return true }
         if pattern.contains("*") {
-            return glob(Array(pattern.utf8)[...], Array(id.utf8)[...])
-                || glob(Array(pattern.utf8)[...], Array(contract.id.utf8)[...])
+            return matchesGlob(Array(pattern.utf8)[...], Array(id.utf8)[...])
+                || matchesGlob(Array(pattern.utf8)[...], Array(contract.id.utf8)[...])
         }
         return id == pattern || contract.id == pattern
             || id.hasPrefix(pattern.hasSuffix("/") ? pattern : pattern + "/")
     }
 
-    private static func glob(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
+    private static func matchesGlob(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool
+    {
         // When the part after the last star does not match, the star takes one more byte.
         var (pattern, text) = (pattern, text)
         var retry: (pattern: ArraySlice<UInt8>, text: ArraySlice<UInt8>)?
@@ -108,7 +109,7 @@ struct Selection {
         }
     }
 
-    private static func unmatched(
+    private static func unmatchedMessage(
         _ flag: String,
         _ pattern: String,
         _ contracts: [ContractHeading]

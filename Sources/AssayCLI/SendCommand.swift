@@ -110,17 +110,18 @@ struct SendCommand: AsyncParsableCommand {
     var print = false
 
     mutating func run() async throws {
-        let letters = try letters()
+        let outgoingEvents = try outgoingEvents()
         if print {
-            for letter in letters {
+            for outgoingEvent in outgoingEvents {
                 Terminal.output(
-                    letter.json?.prettyText ?? String(decoding: letter.bytes, as: UTF8.self)
+                    outgoingEvent.json?.prettyText
+                        ?? String(decoding: outgoingEvent.bytes, as: UTF8.self)
                 )
                 Terminal.output("\n")
             }
             return
         }
-        guard let to else { return try await sendThroughServe(letters) }
+        guard let to else { return try await sendThroughServe(outgoingEvents) }
         guard (1...1000).contains(times) else {
             throw Failure(.usage, "--times takes a number from 1 to 1000")
         }
@@ -137,11 +138,11 @@ struct SendCommand: AsyncParsableCommand {
             authority: try TargetOptions.authority(ca)
         )
         var allTaken = true
-        for letter in letters {
-            let outcomes = await outcomes(of: letter, sender, client)
+        for outgoingEvent in outgoingEvents {
+            let outcomes = await outcomes(of: outgoingEvent, sender, client)
             for (number, outcome) in outcomes.enumerated() {
                 Terminal.output(
-                    "--> \(letter.name) to \(to)"
+                    "--> \(outgoingEvent.name) to \(to)"
                         + (times > 1 ? "  (\(number + 1) of \(times))" : "") + "\n"
                 )
                 switch outcome {
@@ -169,7 +170,7 @@ struct SendCommand: AsyncParsableCommand {
 
     /// Sends all copies of a webhook body, and returns the outcome of each request.
     private func outcomes(
-        of letter: Letter,
+        of outgoingEvent: OutgoingEvent,
         _ sender: WebhookSender,
         _ client: BackendClient
     ) async -> [Exchange.Outcome] {
@@ -177,12 +178,12 @@ struct SendCommand: AsyncParsableCommand {
         guard together else {
             var outcomes: [Exchange.Outcome] = []
             for _ in 0..<times {
-                let request = sender.request(body: letter.bytes, at: SuiteRun.now())
+                let request = sender.request(body: outgoingEvent.bytes, at: SuiteRun.now())
                 outcomes.append(await client.send(request, within: limit))
             }
             return outcomes
         }
-        let request = sender.request(body: letter.bytes, at: SuiteRun.now())
+        let request = sender.request(body: outgoingEvent.bytes, at: SuiteRun.now())
         await client.warm(lanes: times, path: "/")
         return await withTaskGroup(of: (Int, Exchange.Outcome).self) { group in
             for lane in 0..<times {
@@ -194,13 +195,13 @@ struct SendCommand: AsyncParsableCommand {
         }
     }
 
-    private func sendThroughServe(_ letters: [Letter]) async throws {
+    private func sendThroughServe(_ outgoingEvents: [OutgoingEvent]) async throws {
         guard times == 1, !together else {
             throw Failure(.usage, "--times and --together need --to URL: 'assay serve' sends once")
         }
         let client = try ControlClient(control, allowed: allowHost)
-        for letter in letters {
-            guard let event = letter.json?["event"] else {
+        for outgoingEvent in outgoingEvents {
+            guard let event = outgoingEvent.json?["event"] else {
                 throw Failure(.usage, "a body that is not an event can only be sent with --to URL")
             }
             let answer = try await client.post("/events", ["event": event, "settle": true])
@@ -213,7 +214,7 @@ struct SendCommand: AsyncParsableCommand {
     // MARK: What is sent
 
     /// A webhook body to send.
-    private struct Letter {
+    private struct OutgoingEvent {
         /// The type and ID of the event in the body, for the output.
         let name: String
         let bytes: [UInt8]
@@ -235,7 +236,7 @@ struct SendCommand: AsyncParsableCommand {
         }
     }
 
-    private func letters() throws -> [Letter] {
+    private func outgoingEvents() throws -> [OutgoingEvent] {
         let given = [type, body, events].compactMap(\.self)
         guard given.count == 1 else {
             throw Failure(
@@ -248,16 +249,16 @@ struct SendCommand: AsyncParsableCommand {
         let edits = try set.map(Self.edit)
         if let body {
             let bytes = try Self.bytes(of: body)
-            if edits.isEmpty { return [Letter(name: body, bytes: bytes)] }
+            if edits.isEmpty { return [OutgoingEvent(name: body, bytes: bytes)] }
             guard let json = try? JSONValue(parsing: bytes) else {
                 throw Failure(.usage, "'\(body)' is not JSON, so --set cannot change it")
             }
-            return [Letter(try Self.edited(json, edits))]
+            return [OutgoingEvent(try Self.edited(json, edits))]
         }
         if let events {
-            return try Self.events(in: events).map { Letter(try Self.edited($0, edits)) }
+            return try Self.events(in: events).map { OutgoingEvent(try Self.edited($0, edits)) }
         }
-        return [Letter(try Self.edited(try made(type ?? ""), edits))]
+        return [OutgoingEvent(try Self.edited(try generatedBody(type ?? ""), edits))]
     }
 
     private static func bytes(of path: String) throws -> [UInt8] {
@@ -302,12 +303,12 @@ struct SendCommand: AsyncParsableCommand {
         }
     }
 
-    private struct Edit {
+    private struct BodyEdit {
         let pointer: JSONPointer
         let value: JSONValue
     }
 
-    private static func edit(_ text: String) throws -> Edit {
+    private static func edit(_ text: String) throws -> BodyEdit {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
             throw Failure(
                 .usage,
@@ -322,13 +323,13 @@ struct SendCommand: AsyncParsableCommand {
         guard let pointer = place.hasPrefix("/") ? JSONPointer(place) : dotted else {
             throw Failure(.usage, "--set '\(place)' is not a JSON pointer such as /event/price")
         }
-        return Edit(
+        return BodyEdit(
             pointer: pointer,
             value: (try? JSONValue(parsing: Array(value.utf8))) ?? .string(value)
         )
     }
 
-    private static func edited(_ body: JSONValue, _ edits: [Edit]) throws -> JSONValue {
+    private static func edited(_ body: JSONValue, _ edits: [BodyEdit]) throws -> JSONValue {
         var body = body
         for edit in edits {
             body.set(edit.pointer, to: edit.value)
@@ -340,7 +341,7 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     /// Returns a webhook body with an event of a type, which the flags describe.
-    private func made(_ type: String) throws -> JSONValue {
+    private func generatedBody(_ type: String) throws -> JSONValue {
         guard !type.isEmpty else { throw Failure(.usage, "the event type is empty") }
         if !EventSpec.types.contains(type),
             let near = Suggestion.nearest(

@@ -25,7 +25,9 @@ struct ServeCommand: AsyncParsableCommand {
     private static let controlPort = 9300
 
     private static var defaultAddresses: String {
-        ProviderTable.all.listed.map { "\($0.title) \($0.defaultPort)" }.joined(separator: ", ")
+        ProviderTable.all.sortedEntries.map { "\($0.title) \($0.defaultPort)" }.joined(
+            separator: ", "
+        )
     }
 
     @Option(name: .long, help: Setting.serveListen.help)
@@ -133,19 +135,23 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        let world = try makeWorld()
+        let world = try makeRegistry()
         try checkExport()
         let messenger = WebhookMessenger(authority: try TargetOptions.authority(ca))
-        let courier = Courier(world: world, messenger: messenger, allowedHosts: Set(allowHost))
-        let open = try await openAll(world)
+        let dispatcher = WebhookDispatcher(
+            world: world,
+            messenger: messenger,
+            allowedHosts: Set(allowHost)
+        )
+        let open = try await openServers(world)
         let interception = try await openInterception(open, world)
         let control = ControlAPI(
             world: world,
-            courier: courier,
+            dispatcher: dispatcher,
             version: assayVersion,
             servers: open.servers,
             allowedHosts: Set(allowHost),
-            hostNames: Set([try TargetOptions.advertised(advertise)].compactMap(\.self)),
+            hostNames: Set([try TargetOptions.advertisedHost(advertise)].compactMap(\.self)),
             process: SuiteRun.nonce(),
             token: Setting.controlToken.secret
         )
@@ -156,7 +162,7 @@ struct ServeCommand: AsyncParsableCommand {
         try announce(open, interception)
         let lines = quiet ? nil : Task { await Self.follow(world) }
         do {
-            try await interruption.run { await courier.run() }
+            try await interruption.run { await dispatcher.run() }
         } catch is CancellationError {}
         lines?.cancel()
         world.journal.endFollowing()
@@ -169,11 +175,11 @@ struct ServeCommand: AsyncParsableCommand {
 
     // MARK: State
 
-    private func makeWorld() throws -> FakeWorld {
+    private func makeRegistry() throws -> FakeRegistry {
         guard (1...65_536).contains(journalMax) else {
             throw Failure(.usage, "--journal-max takes 1 to 65536 MiB")
         }
-        let world = FakeWorld(
+        let world = FakeRegistry(
             journalBytesMax: journalMax << 20,
             keys: keys,
             seed: seed,
@@ -217,17 +223,17 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Returns the providers that send webhooks, each with the URL and the secrets of its webhook.
     private func webhooks() throws -> [(ProviderEntry, WebhookTarget)] {
-        let senders = ProviderTable.all.listed.filter { $0.webhookEndpoint != nil }
+        let senders = ProviderTable.all.sortedEntries.filter { $0.webhookEndpoint != nil }
         let authorizations = [Exchange.Party.revenueCat: authorization]
         let signings = [
             Exchange.Party.revenueCat: signingSecret, .purchasely: purchaselySecret,
         ]
-        var urls = try webhook.map { try Self.named($0, senders) }
+        var urls = try webhook.map { try Self.providerAndURL($0, senders) }
         if let url = purchaselyWebhook { urls.append(("--purchasely-webhook", .purchasely, url)) }
         return try urls.compactMap { flag, party, url in
             guard let provider = ProviderTable.all[party] else { return nil }
             let target = WebhookTarget(
-                url: try checked(url, flag),
+                url: try checkedURL(url, flag),
                 authorization: secret(authorizations[party] ?? nil, party, "WEBHOOK_AUTH"),
                 signing: secret(signings[party] ?? nil, party, "WEBHOOK_SECRET")
             )
@@ -238,7 +244,7 @@ struct ServeCommand: AsyncParsableCommand {
     /// Parses a value of `--webhook`, which is `PROVIDER=URL`.
     ///
     /// A URL alone is for RevenueCat's events.
-    private static func named(
+    private static func providerAndURL(
         _ text: String,
         _ senders: [ProviderEntry]
     ) throws -> (flag: String, party: Exchange.Party, url: String) {
@@ -259,12 +265,12 @@ struct ServeCommand: AsyncParsableCommand {
         return ("--webhook", provider.party, parts[1])
     }
 
-    private func checked(_ url: String, _ flag: String) throws -> String {
+    private func checkedURL(_ url: String, _ flag: String) throws -> String {
         _ = try TargetURL(url, flag: flag, allowed: allowHost)
         return url
     }
 
-    private func applySwitches(to world: FakeWorld) throws {
+    private func applySwitches(to world: FakeRegistry) throws {
         for text in set {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             let path = parts[0].split(separator: ".", maxSplits: 1).map(String.init)
@@ -284,7 +290,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func load(_ path: String, into world: FakeWorld) throws {
+    private func load(_ path: String, into world: FakeRegistry) throws {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.usage, "cannot read the --import file '\(path)'")
         }
@@ -294,7 +300,7 @@ struct ServeCommand: AsyncParsableCommand {
         } catch {
             throw Failure(.unparsable, "\(path): \(error)")
         }
-        do throws(FakeWorld.LoadError) {
+        do throws(FakeRegistry.LoadError) {
             try world.load(value)
         } catch {
             throw Failure(.unparsable, "\(path): \(error)")
@@ -311,7 +317,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func export(_ world: FakeWorld) throws {
+    private func export(_ world: FakeRegistry) throws {
         guard let path = exportOnExit else { return }
         try OutputFile(path, .ownerOnly).write(try world.save().prettyText + "\n")
         Terminal.error("state written to \(path)\n")
@@ -319,26 +325,28 @@ struct ServeCommand: AsyncParsableCommand {
 
     // MARK: Ports
 
-    private struct Open {
+    private struct OpenServers {
         let servers: [FakeServer]
         let control: ControlServer
     }
 
-    private func openAll(_ world: FakeWorld) async throws -> Open {
-        let providers = ProviderTable.all.listed
-        let places = try places()
-        let told = try TargetOptions.advertised(advertise)
-        func place(_ name: String) -> (host: String, port: Int) { places[name] ?? ("127.0.0.1", 0) }
+    private func openServers(_ world: FakeRegistry) async throws -> OpenServers {
+        let providers = ProviderTable.all.sortedEntries
+        let listenAddresses = try listenAddresses()
+        let told = try TargetOptions.advertisedHost(advertise)
+        func listenAddress(_ name: String) -> (host: String, port: Int) {
+            listenAddresses[name] ?? ("127.0.0.1", 0)
+        }
         var servers: [FakeServer] = []
         do throws(StartError) {
             for party in providers.map(\.party) {
-                let (host, port) = place(party.description)
+                let (host, port) = listenAddress(party.description)
                 servers.append(
                     try await FakeServer(party, world: world, host: host, port: port, told: told)
                 )
             }
-            let (host, port) = place("control")
-            return Open(
+            let (host, port) = listenAddress("control")
+            return OpenServers(
                 servers: servers,
                 control: try await ControlServer(
                     host: host,
@@ -357,15 +365,15 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Returns the addresses on which the servers listen, by the name of the fake, `control` or
     /// `intercept`.
-    private func places() throws -> [String: (host: String, port: Int)] {
-        var places = [
+    private func listenAddresses() throws -> [String: (host: String, port: Int)] {
+        var listenAddresses = [
             "control": (host: "127.0.0.1", port: Self.controlPort),
             Self.interceptName: (host: "127.0.0.1", port: Self.interceptPort),
         ]
-        let isAdvertised = try TargetOptions.advertised(advertise) != nil
+        let isAdvertised = try TargetOptions.advertisedHost(advertise) != nil
         // The control API can change the fakes, so other machines may reach it only with its token.
         if isAdvertised, Setting.controlToken.secret != nil {
-            places["control"] = ("0.0.0.0", Self.controlPort)
+            listenAddresses["control"] = ("0.0.0.0", Self.controlPort)
         }
         if isAdvertised, intercept {
             throw Failure(
@@ -374,26 +382,26 @@ struct ServeCommand: AsyncParsableCommand {
                     + "this machine"
             )
         }
-        for provider in ProviderTable.all.listed {
+        for provider in ProviderTable.all.sortedEntries {
             let host = isAdvertised ? "0.0.0.0" : "127.0.0.1"
-            places[provider.party.description] = (host, provider.defaultPort)
+            listenAddresses[provider.party.description] = (host, provider.defaultPort)
         }
-        for address in try ListenAddress.all(listen, names: Array(places.keys)) {
-            places[address.name] = (address.host, address.port)
+        for address in try ListenAddress.all(listen, names: Array(listenAddresses.keys)) {
+            listenAddresses[address.name] = (address.host, address.port)
         }
-        return places
+        return listenAddresses
     }
 
     private static let interceptName = "intercept"
     private static let interceptPort = 9330
 
     private func openInterception(
-        _ open: Open,
-        _ world: FakeWorld
+        _ open: OpenServers,
+        _ world: FakeRegistry
     ) async throws -> Interception? {
         guard intercept else { return nil }
         let folder = URL(fileURLWithPath: interceptFolder).standardizedFileURL.path
-        let (host, port) = try places()[Self.interceptName] ?? ("127.0.0.1", 0)
+        let (host, port) = try listenAddresses()[Self.interceptName] ?? ("127.0.0.1", 0)
         do throws(ReplaySession.OpenError) {
             return try await Interception(
                 before: open.servers,
@@ -402,7 +410,7 @@ struct ServeCommand: AsyncParsableCommand {
                 folder: folder,
                 now: SuiteRun.now(),
                 address: ReplaySession.Address(host: host, port: port),
-                onRefusal: Terminal.tellRefusal
+                onRefusal: Terminal.reportRefusal
             )
         } catch {
             for server in open.servers { await server.stop() }
@@ -411,7 +419,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func announce(_ open: Open, _ interception: Interception?) throws {
+    private func announce(_ open: OpenServers, _ interception: Interception?) throws {
         let style = Terminal.style()
         var text = ""
         for server in open.servers {
@@ -434,11 +442,11 @@ struct ServeCommand: AsyncParsableCommand {
 
     // MARK: A line for each exchange
 
-    private static func follow(_ world: FakeWorld) async {
+    private static func follow(_ world: FakeRegistry) async {
         let style = Terminal.style(for: STDERR_FILENO)
         for await number in world.journal.follow() {
             guard let exchange = world.journal.read({ $0.exchange(number) }) else { continue }
-            let redaction = Redaction.forPeople(world.declared)
+            let redaction = Redaction.forReaders(world.declared)
             // The date is shown only if it is not the current date, for example after a change of
             // the clock.
             let text = exchange.at.preciseText.dropLast()

@@ -5,21 +5,21 @@ internal import Providers
 /// prints them.
 struct ServiceCoverage {
     /// The operations of one API, each with its support status in the fake.
-    private struct Interface {
+    private struct ServiceInterface {
         let title: String
         let operations: [ServiceOperation]
 
-        var described: [ServiceOperation] { operations.filter(\.isDescribed) }
+        var describedOperations: [ServiceOperation] { operations.filter(\.isInAPIDescription) }
 
-        func count(_ standing: ServiceOperation.Standing) -> Int {
-            described.count { $0.standing == standing }
+        func count(_ supportStatus: ServiceOperation.SupportStatus) -> Int {
+            describedOperations.count { $0.supportStatus == supportStatus }
         }
     }
 
     let providers: [ProviderEntry]
 
-    private var interfaces: [(provider: ProviderEntry, interface: Interface)] {
-        providers.flatMap { provider -> [(ProviderEntry, Interface)] in
+    private var interfaces: [(provider: ProviderEntry, interface: ServiceInterface)] {
+        providers.flatMap { provider -> [(ProviderEntry, ServiceInterface)] in
             let operations = provider.operations()
             var names: [String] = []
             for name in operations.map(\.interface) where !names.contains(name) {
@@ -27,28 +27,28 @@ struct ServiceCoverage {
             }
             return names.map { name in
                 let own = operations.filter { $0.interface == name }
-                return (provider, Interface(title: name, operations: own))
+                return (provider, ServiceInterface(title: name, operations: own))
             }
         }
     }
 
     /// Returns the number of operations of each API, and then a line for every operation.
     ///
-    /// - Parameter most: The largest length of a line in characters; nil for no limit.
+    /// - Parameter lineLengthMax: The largest length of a line in characters; nil for no limit.
     /// - Returns: The lines, each ending with a newline.
-    func text(_ most: Int?) -> String {
+    func text(_ lineLengthMax: Int?) -> String {
         var text = ""
         let titles = interfaces.map { "\($0.provider.title) \($0.interface.title)" }
         let width = (titles.map(\.count).max() ?? 0) + 2
         for (title, found) in zip(titles, interfaces) {
             let interface = found.interface
-            let parts = ServiceOperation.Standing.allCases.map { standing in
-                (standing, interface.count(standing))
+            let parts = ServiceOperation.SupportStatus.allCases.map { supportStatus in
+                (supportStatus, interface.count(supportStatus))
             }.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.rawValue)" }
-            let judged = interface.described.count { $0.isValidated }
-            let older = interface.operations.count - interface.described.count
+            let judged = interface.describedOperations.count { $0.isValidated }
+            let older = interface.operations.count - interface.describedOperations.count
             text +=
-                title.padded(to: width) + "\(interface.described.count) operations: "
+                title.padded(to: width) + "\(interface.describedOperations.count) operations: "
                 + parts.joined(separator: ", ")
                 + (judged > 0 ? ", \(judged) checked against the API description" : "")
                 + (older > 0 ? "; \(older) older" : "") + "\n"
@@ -56,32 +56,32 @@ struct ServiceCoverage {
         for (title, found) in zip(titles, interfaces) {
             text += "\n\(title)\n"
             // Consecutive operations with the same deviation from the real API print it once.
-            var told: String?
+            var lastDeviation: String?
             for operation in found.interface.operations {
                 let head =
-                    "  " + operation.standing.rawValue.padded(to: 9)
+                    "  " + operation.supportStatus.rawValue.padded(to: 9)
                     + operation.method.padded(to: 7)
-                let path = operation.path + (operation.isDescribed ? "" : "  (older)")
+                let path = operation.path + (operation.isInAPIDescription ? "" : "  (older)")
                 let indent = "\n" + String(repeating: " ", count: head.count + 2)
                 text +=
                     head
-                    + Self.broken(path, most.map { $0 - head.count - 2 })
+                    + Self.brokenIntoLines(path, lineLengthMax.map { $0 - head.count - 2 })
                     .joined(separator: indent) + "\n"
-                if let deviation = operation.deviation, deviation != told {
+                if let deviation = operation.deviation, deviation != lastDeviation {
                     text += "           \(deviation)\n"
                 }
-                told = operation.deviation
+                lastDeviation = operation.deviation
             }
         }
         return text
     }
 
-    /// Breaks a path that is longer than `most` characters into lines that begin with a slash.
-    private static func broken(_ path: String, _ most: Int?) -> [String] {
-        guard let most, path.count > most else { return [path] }
-        let end = path.prefix(max(most, 20)).lastIndex(of: "/") ?? path.startIndex
+    /// Breaks a path that is longer than `lineLengthMax` characters into lines that begin with a slash.
+    private static func brokenIntoLines(_ path: String, _ lineLengthMax: Int?) -> [String] {
+        guard let lineLengthMax, path.count > lineLengthMax else { return [path] }
+        let end = path.prefix(max(lineLengthMax, 20)).lastIndex(of: "/") ?? path.startIndex
         guard end > path.startIndex else { return [path] }
-        return [String(path[..<end])] + broken(String(path[end...]), most)
+        return [String(path[..<end])] + brokenIntoLines(String(path[end...]), lineLengthMax)
     }
 
     var json: JSONValue {
@@ -94,8 +94,8 @@ struct ServiceCoverage {
                             ("interface", .string(interface.title)),
                             ("method", .string(operation.method)),
                             ("path", .string(operation.path)),
-                            ("standing", .string(operation.standing.rawValue)),
-                            ("described", .bool(operation.isDescribed)),
+                            ("standing", .string(operation.supportStatus.rawValue)),
+                            ("described", .bool(operation.isInAPIDescription)),
                             ("validated", .bool(operation.isValidated)),
                             ("deviation", operation.deviation.map(JSONValue.string)),
                         ])

@@ -13,7 +13,7 @@ struct SessionControl {
 
     let server: ControlServer
     private let session: ReplaySession
-    private let courier: Courier
+    private let dispatcher: WebhookDispatcher
     private let messenger: WebhookMessenger
 
     /// Opens the port of the control API.
@@ -27,7 +27,11 @@ struct SessionControl {
     ) async throws {
         self.session = session
         messenger = WebhookMessenger(authority: profile.authorityPath)
-        courier = Courier(world: session.world, messenger: messenger, allowedHosts: allowed)
+        dispatcher = WebhookDispatcher(
+            world: session.world,
+            messenger: messenger,
+            allowedHosts: allowed
+        )
         do throws(StartError) {
             server = try await ControlServer(host: address.host, port: address.port)
         } catch {
@@ -40,7 +44,7 @@ struct SessionControl {
         server.open(
             ControlAPI(
                 world: session.world,
-                courier: courier,
+                dispatcher: dispatcher,
                 version: assayVersion,
                 servers: session.servers,
                 allowedHosts: allowed,
@@ -82,18 +86,18 @@ struct SessionControl {
     func run(_ interruption: Interruption) async throws -> String? {
         let process = session.backend.process
         let death = Locked<String?>(nil)
-        let courier = courier
+        let dispatcher = dispatcher
         // This task ends at the latest when the session ends, because the session stops the
         // backend.
         Task {
             guard let text = await process?.ended() else { return }
             death.withLock { $0 = text }
-            courier.stop()
+            dispatcher.stop()
         }
         do {
-            try await interruption.run { await courier.run() }
+            try await interruption.run { await dispatcher.run() }
         } catch is CancellationError {}
-        return interruption.isRaised ? nil : death.withLock { $0 }
+        return interruption.hasReceivedSignal ? nil : death.withLock { $0 }
     }
 
     func close() async {

@@ -46,7 +46,7 @@ struct Setting: Sendable {
 
     /// A value that the user has given for an option, and the flag or variable that contains it,
     /// for error messages.
-    struct Given: Sendable {
+    struct GivenValue: Sendable {
         let text: String
         let name: String
     }
@@ -59,9 +59,9 @@ struct Setting: Sendable {
     var secret: Secret? { text(nil).flatMap { $0.isEmpty ? nil : Secret($0) } }
 
     /// Returns the value of the flag, else of the environment variable; nil when neither is set.
-    func given(_ flag: String?, _ environment: Environment = Self.environment) -> Given? {
-        if let flag { return Given(text: flag, name: name) }
-        return environment[variable].map { Given(text: $0, name: variable) }
+    func given(_ flag: String?, _ environment: Environment = Self.environment) -> GivenValue? {
+        if let flag { return GivenValue(text: flag, name: name) }
+        return environment[variable].map { GivenValue(text: $0, name: variable) }
     }
 
     func text(_ flag: String?, _ environment: Environment = Self.environment) -> String? {
@@ -77,7 +77,7 @@ struct Setting: Sendable {
     /// Returns whether the option is on: the flag is set, or the environment variable is true.
     ///
     /// - Throws: A usage failure when the variable is neither `true` nor `false`.
-    func isAsked(_ flag: Bool, _ environment: Environment = Self.environment) throws -> Bool {
+    func isEnabled(_ flag: Bool, _ environment: Environment = Self.environment) throws -> Bool {
         if flag { return true }
         switch environment[variable]?.lowercased() {
         case "true", "1", "yes": return true
@@ -93,11 +93,11 @@ struct Setting: Sendable {
     ///   range.
     func number(
         _ flag: Int?,
-        or normal: Int,
+        or defaultValue: Int,
         in range: ClosedRange<Int>,
         _ environment: Environment = Self.environment
     ) throws -> Int {
-        guard let given = given(flag.map(String.init), environment) else { return normal }
+        guard let given = given(flag.map(String.init), environment) else { return defaultValue }
         guard let number = Int(given.text), range.contains(number) else {
             throw Failure(
                 .usage,
@@ -324,12 +324,13 @@ extension Setting {
     ]
 
     /// The lines of `--help` for the settings without a flag.
-    static let withoutFlag: String = all.filter { $0.flag == nil }
+    static let helpForVariablesWithoutFlag: String = all.filter { $0.flag == nil }
         .map { "  \($0.variable)  \($0.summary)." }.joined(separator: "\n")
 
     /// Environment variables that Assay sets for the programs that it starts.
-    private static let own = [
-        "ASSAY_PROCESS", "ASSAY_AUTHORITY", EgressHook.addressVariable, EgressHook.allowedVariable,
+    private static let otherVariables = [
+        "ASSAY_PROCESS", "ASSAY_AUTHORITY", EgressHook.addressVariable,
+        EgressHook.allowedHostsVariable,
     ]
 
     /// Returns warnings about environment variables that look like misspelled settings.
@@ -337,7 +338,7 @@ extension Setting {
     /// Without the warning, Assay would silently ignore such a variable. A variable that resembles
     /// no setting gets no warning, because it may belong to the user.
     static func warnings(_ environment: Environment) -> [String] {
-        let known = Set(all.map(\.variable) + own)
+        let known = Set(all.map(\.variable) + otherVariables)
         return environment.keys.sorted().compactMap { name in
             guard name.hasPrefix("ASSAY_"), !known.contains(name) else { return nil }
             return Suggestion.nearest(to: name, among: known.sorted()).map {

@@ -23,7 +23,7 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
     ///
     /// All variants of a contract belong to the same shard, so that they share their baseline runs
     /// (the same case without faults).
-    func takes(_ contract: Contract) -> Bool {
+    func includes(_ contract: Contract) -> Bool {
         var generator = SeededGenerator(seed: 0, text: contract.id)
         return Int(generator.next() % UInt64(count)) + 1 == index
     }
@@ -34,7 +34,7 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: A usage failure for an invalid shard, or for `auto` without a CI engine.
     static func given(_ flag: String?, _ environment: Setting.Environment) throws -> Shard? {
         guard let given = Setting.shard.given(flag, environment) else { return nil }
-        if given.text == "auto" { return try told(by: environment) }
+        if given.text == "auto" { return try detectedShard(by: environment) }
         guard let shard = Shard(given.text) else {
             throw Failure(.usage, "\(given.name) '\(given.text)' is not a shard such as 2/3")
         }
@@ -44,7 +44,7 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
     // MARK: Shards of CI engines
 
     /// The environment variables by which a CI engine numbers its machines.
-    private struct Engine {
+    private struct CIEngine {
         let name: String
         let index: String
         /// The number that the engine gives to the first machine: 0 or 1.
@@ -56,16 +56,21 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
     /// (`parallelism`), and Kubernetes (Indexed Jobs).
     ///
     /// A Kubernetes manifest has to set `JOB_COMPLETIONS` itself.
-    private static let engines = [
-        Engine(name: "GitLab", index: "CI_NODE_INDEX", first: 1, count: "CI_NODE_TOTAL"),
-        Engine(name: "CircleCI", index: "CIRCLE_NODE_INDEX", first: 0, count: "CIRCLE_NODE_TOTAL"),
-        Engine(
+    private static let ciEngines = [
+        CIEngine(name: "GitLab", index: "CI_NODE_INDEX", first: 1, count: "CI_NODE_TOTAL"),
+        CIEngine(
+            name: "CircleCI",
+            index: "CIRCLE_NODE_INDEX",
+            first: 0,
+            count: "CIRCLE_NODE_TOTAL"
+        ),
+        CIEngine(
             name: "Buildkite",
             index: "BUILDKITE_PARALLEL_JOB",
             first: 0,
             count: "BUILDKITE_PARALLEL_JOB_COUNT"
         ),
-        Engine(
+        CIEngine(
             name: "a Kubernetes Indexed Job",
             index: "JOB_COMPLETION_INDEX",
             first: 0,
@@ -77,8 +82,8 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Throws: A usage failure when no engine is recognized, or when the number of machines is
     ///   not known: a run of the complete suite would then look like a shard.
-    static func told(by environment: [String: String]) throws -> Shard {
-        for engine in engines {
+    static func detectedShard(by environment: [String: String]) throws -> Shard {
+        for engine in ciEngines {
             guard let index = environment[engine.index] else { continue }
             guard let count = environment[engine.count] else {
                 throw Failure(
@@ -99,7 +104,7 @@ struct Shard: Hashable, Sendable, CustomStringConvertible {
         }
         throw Failure(
             .usage,
-            "--shard auto: none of \(engines.map(\.index).joined(separator: ", ")) is set; write the "
+            "--shard auto: none of \(ciEngines.map(\.index).joined(separator: ", ")) is set; write the "
                 + "shard, such as --shard ${{ matrix.part }}/4 on GitHub"
         )
     }

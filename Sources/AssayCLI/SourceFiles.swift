@@ -8,7 +8,7 @@ enum SourceFiles {
     private static let bytesMax = 20 << 20
     /// The names of skipped folders: dependencies, build output, and files that the running backend
     /// does not use.
-    private static let passedOver: Set<String> = [
+    private static let skippedFolders: Set<String> = [
         "node_modules", "venv", "env", "vendor", "dist", "build", "target", "__pycache__",
         "coverage",
         "Pods", "test", "tests", "spec", "__tests__", "site-packages", "migrations", "public",
@@ -33,7 +33,7 @@ enum SourceFiles {
                 guard let attributes = try? files.attributesOfItem(atPath: whole) else { continue }
                 switch attributes[.type] as? FileAttributeType {
                 case .typeDirectory:
-                    if !name.hasPrefix("."), !passedOver.contains(name) { folders.append(path) }
+                    if !name.hasPrefix("."), !skippedFolders.contains(name) { folders.append(path) }
                 case .typeRegular:
                     let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
                     guard SourceSurvey.isSource(path) || SourceSurvey.isManifest(path),

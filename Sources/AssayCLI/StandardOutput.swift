@@ -44,11 +44,11 @@ enum StandardOutput {
 /// failures, screenshots.
 ///
 /// The other files are still written, and `Main` turns the failure into an exit code.
-enum LostFiles {
-    private static let isAnyLost = Locked(false)
+enum FileWriteFailures {
+    private static let hasAnyFailure = Locked(false)
 
     /// Whether a file of this run could not be written.
-    static var exist: Bool { isAnyLost.withLock { $0 } }
+    static var hasAny: Bool { hasAnyFailure.withLock { $0 } }
 
     /// Writes a file.
     ///
@@ -56,17 +56,17 @@ enum LostFiles {
     ///
     /// - Returns: Whether the file was written.
     @discardableResult
-    static func unless(_ write: () throws(OutputFile.WriteError) -> Void) -> Bool {
+    static func catching(_ write: () throws(OutputFile.WriteError) -> Void) -> Bool {
         do throws(OutputFile.WriteError) {
             try write()
             return true
         } catch {
-            isAnyLost.withLock { $0 = true }
+            hasAnyFailure.withLock { $0 = true }
             Terminal.error("assay: \(error)\n")
             return false
         }
     }
 
     /// Forgets the files that could not be written, before another run in the same process.
-    static func forget() { isAnyLost.withLock { $0 = false } }
+    static func reset() { hasAnyFailure.withLock { $0 = false } }
 }

@@ -46,7 +46,7 @@ struct SelectionOptions: ParsableArguments {
     }
 
     /// The flags that select the same contract folders in a later run.
-    var replayWords: [String] { folders.flatMap { ["--contracts", $0] } }
+    var replayArguments: [String] { folders.flatMap { ["--contracts", $0] } }
 
     /// The folders with the contracts of the user.
     var folders: [String] {
@@ -68,7 +68,7 @@ struct SelectionOptions: ParsableArguments {
                 }
                 return library
             }
-            var library = ContractLibrary.listed
+            var library = ContractLibrary.indexed
             for folder in folders {
                 library = library.replacing(with: try ContractLibrary.folder(folder))
             }

@@ -35,40 +35,41 @@ struct SuiteRun: Sendable {
     /// The longest real time for all cases together; nil for no limit.
     var timeMax: Duration?
     /// Whether the first failure ends the run.
-    var endsAtFailure = false
+    var stopsAtFirstFailure = false
     /// Whether the run stops before the first case when a check shows that no case could be judged.
-    var looksFirst = true
+    var checksBackendFirst = true
     /// Whether a failure that may depend on timing is repeated, so that the report can call it a
     /// race or not.
-    var tellsRaces = true
+    var detectsRaces = true
     /// A function that is called repeatedly while the backend is not ready.
-    var onWaiting: @Sendable (BackendUnderTest.Waiting) -> Void = Terminal.tellWaiting
+    var onStartupWait: @Sendable (BackendUnderTest.StartupWait) -> Void = Terminal.reportWaiting
     /// A function that receives the report while the first backend and the fakes are still running.
-    var whileOpen: (@Sendable (RunReport) async throws -> Void)?
+    var beforeClosing: (@Sendable (RunReport) async throws -> Void)?
 
     /// Starts the fakes and the backend, runs the cases, and returns the report.
     ///
     /// The report is marked as interrupted when the task was canceled.
     func run(
-        progress: Progress,
+        progress: RunProgress,
         interruption: Interruption?,
-        opened: @Sendable (ReplaySession) async throws -> Void = { _ in }
+        onOpen: @Sendable (ReplaySession) async throws -> Void = { _ in }
     ) async throws -> RunReport {
         let work = try WorkFolder.made()
         defer { work.remove() }
         let folder = work.path
         let began = Self.now()
         let base = Self.base(at: began)
-        let session = try await Self.telling(interruption) { () throws(ReplaySession.OpenError) in
+        let session = try await Self.convertingOpenErrors(interruption) {
+            () throws(ReplaySession.OpenError) in
             try await self.session(in: folder, addresses, base)
         }
         let sides = Locked<[ReplaySession]>([])
-        interruption?.onAbandon {
+        interruption?.onSecondSignal {
             session.abandon()
             for side in sides.withLock({ $0 }) { side.abandon() }
         }
         do {
-            try await opened(session)
+            try await onOpen(session)
         } catch {
             await session.close()
             throw error
@@ -82,30 +83,30 @@ struct SuiteRun: Sendable {
         )
         options.keepsEvidence = keepsEvidence
         options.isWanted = isWanted
-        options.looksFirst = looksFirst
-        options.tellsRaces = tellsRaces
-        let obstacles = Locked<[String]>([])
+        options.checksBackendFirst = checksBackendFirst
+        options.detectsRaces = detectsRaces
+        let skipReasons = Locked<[String]>([])
         let sideFailures = Locked<[String]>([])
-        let failed = Ending()
+        let failed = FirstFailureStop()
         let runner = SuiteRunner(
             executor: session.executor,
-            sideCount: backendCountMax - 1,
-            openSide: { number in
+            additionalInstanceMax: backendCountMax - 1,
+            openInstance: { number in
                 let folder = folder + "/beside-\(number + 1)"
-                let side = try await self.session(in: folder, [:], base, beside: session)
+                let side = try await self.session(in: folder, [:], base, alongside: session)
                 sides.withLock { $0.append(side) }
                 return side.executor
             },
             options: options
         ) { event in
             switch event {
-            case .stopped(let reasons): obstacles.withLock { $0 = reasons }
-            case .sideFailed(let reason): sideFailures.withLock { $0.append(reason) }
+            case .stopped(let reasons): skipReasons.withLock { $0 = reasons }
+            case .instanceFailed(let reason): sideFailures.withLock { $0.append(reason) }
             case .planned(let ids):
                 saved?.begin(header(session.backend.target, began), planned: ids)
             case .finished(let result, _, _):
                 saved?.add(result)
-                if endsAtFailure, [.failed, .unexpectedPass].contains(result.verdict) {
+                if stopsAtFirstFailure, [.failed, .unexpectedPass].contains(result.verdict) {
                     failed.end()
                 }
             case .calibrated, .started, .backendRestarted: break
@@ -114,8 +115,8 @@ struct SuiteRun: Sendable {
         }
         let clock = ContinuousClock()
         let start = clock.now
-        let ticking = progress.beginTicking()
-        let (cases, isOutOfTime) = await run(runner, endingWith: failed)
+        let ticking = progress.startPeriodicPrinting()
+        let (cases, hasTimedOut) = await run(runner, endingWith: failed)
         ticking.cancel()
         await saved?.end()
         let seconds = Double((clock.now - start).milliseconds) / 1000
@@ -128,28 +129,28 @@ struct SuiteRun: Sendable {
             )
         }
         let openTimes = sessions.map { session in
-            session.world.journal.read { $0.openTime(of: .backend) }
+            session.world.journal.read { $0.totalResponseWaitTime(of: .backend) }
         }
         await withTaskGroup(of: Void.self) { group in
             for side in sessions.dropFirst() { group.addTask { await side.close() } }
         }
-        if whileOpen == nil { await session.close() }
+        if beforeClosing == nil { await session.close() }
         progress.clear()
         var report = header(session.backend.target, began)
         report.cases = cases
         report.seconds = seconds
-        report.isInterrupted = Task.isCancelled || interruption?.isRaised == true
+        report.isInterrupted = Task.isCancelled || interruption?.hasReceivedSignal == true
         report.notes = notes
         report.backendCount = sessions.count
         if !openTimes.contains(nil) {
-            let openTime = openTimes.compactMap(\.self).reduce(.zero, +)
-            report.backendSeconds = Double(openTime.milliseconds) / 1000
+            let totalResponseWaitTime = openTimes.compactMap(\.self).reduce(.zero, +)
+            report.backendSeconds = Double(totalResponseWaitTime.milliseconds) / 1000
         }
-        report.obstacles = obstacles.withLock { $0 }
-        report.isOutOfTime = isOutOfTime && !report.isInterrupted
-        guard let whileOpen else { return report }
+        report.skipReasons = skipReasons.withLock { $0 }
+        report.hasTimedOut = hasTimedOut && !report.isInterrupted
+        guard let beforeClosing else { return report }
         do {
-            try await whileOpen(report)
+            try await beforeClosing(report)
         } catch {
             await session.close()
             throw error
@@ -190,14 +191,16 @@ struct SuiteRun: Sendable {
     /// Opens a session, and turns an error into a failure with its exit code.
     ///
     /// - Throws: A failure with the reason, or `interrupted` after Ctrl-C.
-    static func telling(
+    static func convertingOpenErrors(
         _ interruption: Interruption?,
         _ open: () async throws(ReplaySession.OpenError) -> ReplaySession
     ) async throws -> ReplaySession {
         do throws(ReplaySession.OpenError) {
             return try await open()
         } catch {
-            if interruption?.isRaised == true { throw Failure(.interrupted, "interrupted") }
+            if interruption?.hasReceivedSignal == true {
+                throw Failure(.interrupted, "interrupted")
+            }
             throw Failure(ExitStatus(error.kind), error.description)
         }
     }
@@ -207,7 +210,7 @@ struct SuiteRun: Sendable {
         in folder: String,
         _ addresses: [Exchange.Party: ReplaySession.Address],
         _ base: Instant,
-        beside other: ReplaySession? = nil
+        alongside other: ReplaySession? = nil
     ) async throws(ReplaySession.OpenError) -> ReplaySession {
         do {
             try FileManager.default.createDirectory(
@@ -228,8 +231,8 @@ struct SuiteRun: Sendable {
             journalBytesMax: journalBytesMax,
             appDefects: appDefects,
             clientDefects: clientDefects,
-            beside: other,
-            onWaiting: onWaiting
+            alongside: other,
+            onStartupWait: onStartupWait
         )
     }
 
@@ -237,8 +240,8 @@ struct SuiteRun: Sendable {
     /// failure ends the run.
     private func run(
         _ runner: SuiteRunner,
-        endingWith failed: Ending
-    ) async -> (cases: [CaseResult], isOutOfTime: Bool) {
+        endingWith failed: FirstFailureStop
+    ) async -> (cases: [CaseResult], hasTimedOut: Bool) {
         let contracts = contracts
         let work = Task { await runner.run(contracts) }
         failed.onEnd { work.cancel() }
@@ -256,12 +259,12 @@ struct SuiteRun: Sendable {
         } onCancel: {
             work.cancel()
         }
-        let isOutOfTime = isOver.withLock { $0 }
+        let hasTimedOut = isOver.withLock { $0 }
         let reason =
             failed.hasEnded
             ? "the first failure ended the run (--fail-fast)"
             : "the time limit (--max-time) was reached"
-        guard isOutOfTime || failed.hasEnded else { return (cases, false) }
+        guard hasTimedOut || failed.hasEnded else { return (cases, false) }
         let told = cases.map { result in
             var result = result
             if result.verdict == .notRun, !result.isDeclaredUnsupported {
@@ -269,34 +272,34 @@ struct SuiteRun: Sendable {
             }
             return result
         }
-        return (told, isOutOfTime)
+        return (told, hasTimedOut)
     }
 
     /// Ends a run at its first failure, for `--fail-fast`.
-    private final class Ending: Sendable {
+    private final class FirstFailureStop: Sendable {
         private struct State {
             var hasEnded = false
-            var act: (@Sendable () -> Void)?
+            var action: (@Sendable () -> Void)?
         }
 
         private let state = Locked(State())
 
         var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
-        func onEnd(_ act: @escaping @Sendable () -> Void) {
+        func onEnd(_ action: @escaping @Sendable () -> Void) {
             let hasEnded = state.withLock { state in
-                state.act = act
+                state.action = action
                 return state.hasEnded
             }
-            if hasEnded { act() }
+            if hasEnded { action() }
         }
 
         func end() {
-            let act = state.withLock { state in
+            let action = state.withLock { state in
                 state.hasEnded = true
-                return state.act
+                return state.action
             }
-            act?()
+            action?()
         }
     }
 
@@ -331,7 +334,7 @@ struct SuiteRun: Sendable {
             )
         }
         if let note = Slowness.note(exchanges) { notes.append(note) }
-        notes += Refusals.lines(sessions.compactMap { $0.interception?.refusals })
+        notes += RefusalCounts.lines(sessions.compactMap { $0.interception?.refusals })
         return notes
     }
 

@@ -40,7 +40,7 @@ struct TargetOptions: ParsableArguments {
     ///   names one.
     /// - Returns: A profile that has a backend.
     /// - Throws: A usage failure, or a failure for a file that cannot be parsed.
-    func resolved(looksForProfile: Bool = true) throws -> Profile {
+    func resolvedProfile(looksForProfile: Bool = true) throws -> Profile {
         let environment = Setting.environment
         let isNamed = Setting.profile.text(self.profile, environment) != nil
         var profile =
@@ -64,9 +64,9 @@ struct TargetOptions: ParsableArguments {
                     + "with 'assay init'; 'assay demo' needs no backend"
             )
         }
-        Terminal.hide(SecretDeclaration(profile))
+        Terminal.maskSecrets(SecretDeclaration(profile))
         profile.authorityPath = try Self.authority(ca, or: profile.authorityPath)
-        if try Setting.intercept.isAsked(intercept, environment) {
+        if try Setting.intercept.isEnabled(intercept, environment) {
             guard profile.start != nil else {
                 throw Failure(
                     .usage,
@@ -105,18 +105,18 @@ struct TargetOptions: ParsableArguments {
         guard let text = String(data: data, encoding: .utf8) else {
             throw Failure(.unparsable, "the profile '\(path)' is not UTF-8")
         }
-        let variables = DotEnv.merged(beside: path, environment)
+        let variables = DotEnv.merged(nextTo: path, environment)
         switch ProfileParser.parse(text, path: path, environment: variables) {
         case .success(var profile):
             // Paths in a profile are relative to its folder.
             let place = PathName(path).folder
-            func beside(_ name: String) -> String {
+            func nextTo(_ name: String) -> String {
                 place.isEmpty || name.hasPrefix("/") ? name : place + "/" + name
             }
-            if let folder = profile.start?.folder { profile.start?.folder = beside(folder) }
-            profile.knownFailingPath = profile.knownFailingPath.map(beside)
-            profile.authorityPath = profile.authorityPath.map(beside)
-            Terminal.hide(SecretDeclaration(profile))
+            if let folder = profile.start?.folder { profile.start?.folder = nextTo(folder) }
+            profile.knownFailingPath = profile.knownFailingPath.map(nextTo)
+            profile.authorityPath = profile.authorityPath.map(nextTo)
+            Terminal.maskSecrets(SecretDeclaration(profile))
             if given == nil, !place.isEmpty {
                 profile.folder = place
                 if let start = profile.start, start.folder == nil { profile.start?.folder = place }
@@ -132,7 +132,7 @@ struct TargetOptions: ParsableArguments {
         _ flag: String?,
         _ environment: [String: String] = Setting.environment
     ) -> String? {
-        Setting.profile.text(flag, environment) ?? found()
+        Setting.profile.text(flag, environment) ?? nearestProfilePath()
     }
 
     /// Returns the path of `assay.yaml` in the current folder, or in a folder above it in the same
@@ -140,7 +140,7 @@ struct TargetOptions: ParsableArguments {
     ///
     /// Outside a repository, folders above are not searched, because their profile may belong to
     /// another project.
-    private static func found() -> String? {
+    private static func nearestProfilePath() -> String? {
         let files = FileManager.default
         var place = ""
         var nearest: String?
@@ -225,7 +225,7 @@ struct TargetOptions: ParsableArguments {
     func addresses(for profile: Profile) throws -> [Exchange.Party: ReplaySession.Address] {
         var addresses = profile.start == nil ? ReplaySession.fixedAddresses : [:]
         let parties = ReplaySession.fixedAddresses.keys
-        let told = try Self.advertised(advertise)
+        let told = try Self.advertisedHost(advertise)
         if let told {
             guard profile.start?.isIntercepted != true else {
                 throw Failure(
@@ -267,16 +267,18 @@ struct TargetOptions: ParsableArguments {
         guard let given else {
             // This variable often applies to all programs of a shell and may name a missing file,
             // so an unusable file is ignored.
-            return environment[standard].flatMap { Trust.problem(with: $0) == nil ? $0 : nil }
+            return environment[standard].flatMap {
+                CertificateTrust.problem(with: $0) == nil ? $0 : nil
+            }
         }
-        if let problem = Trust.problem(with: given.text) {
+        if let problem = CertificateTrust.problem(with: given.text) {
             throw Failure(.usage, "\(given.name) '\(given.text)': \(problem)")
         }
         return given.text
     }
 
     /// Removes the control API's address from `--listen`, and returns it.
-    mutating func takeControl() throws -> ListenAddress {
+    mutating func extractControlAddress() throws -> ListenAddress {
         // A given flag replaces the variable, so the values of the variable are copied into the
         // flags.
         let given = Setting.listen.texts(listen, Setting.environment)
@@ -294,7 +296,7 @@ struct TargetOptions: ParsableArguments {
     /// not given.
     ///
     /// - Throws: A usage failure when the value is neither a host name nor an address.
-    static func advertised(_ flag: String?) throws -> String? {
+    static func advertisedHost(_ flag: String?) throws -> String? {
         guard let given = Setting.advertise.given(flag) else { return nil }
         let isHost = given.text.utf8.allSatisfy { byte in
             Character(UnicodeScalar(byte)).isLetter || (48...57).contains(byte)
@@ -322,7 +324,7 @@ struct TargetOptions: ParsableArguments {
     /// The flags that select the same backend in a later run.
     ///
     /// Options from environment variables become flags.
-    var replayWords: [String] {
+    var replayArguments: [String] {
         let environment = Setting.environment
         var words: [String] = []
         let given = [
@@ -333,7 +335,7 @@ struct TargetOptions: ParsableArguments {
             ("--advertise", Setting.advertise.text(advertise, environment)),
         ]
         for (flag, value) in given { words += value.map { [flag, $0] } ?? [] }
-        if (try? Setting.intercept.isAsked(intercept, environment)) == true {
+        if (try? Setting.intercept.isEnabled(intercept, environment)) == true {
             words.append("--intercept")
         }
         for host in Self.hosts(allowHost, environment) { words += ["--allow-host", host] }

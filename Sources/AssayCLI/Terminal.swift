@@ -17,35 +17,35 @@ internal import Darwin
 /// `TerminalOutput`: declared secrets are masked, and text from other programs is escaped.
 enum Terminal {
     /// The secrets that profiles declare, which are masked in all output.
-    private struct Hidden {
+    private struct MaskedSecrets {
         var declared = SecretDeclaration()
         var known = KnownSecrets()
     }
 
-    private static let hidden = Locked(Hidden())
+    private static let maskedSecrets = Locked(MaskedSecrets())
 
     /// The commands that keep a CI service from executing log lines of other programs; nil outside
     /// CI.
-    static let commandStop: CommandStop? = {
+    static let commandStop: StopCommandsPair? = {
         var generator = SystemRandomNumberGenerator()
-        return CommandStop(ProcessInfo.processInfo.environment, using: &generator)
+        return StopCommandsPair(ProcessInfo.processInfo.environment, using: &generator)
     }()
 
     /// Masks the declared secrets in all later output.
-    static func hide(_ declared: SecretDeclaration) {
-        hidden.withLock { hidden in
-            hidden.declared.merge(declared)
-            hidden.known = KnownSecrets(hidden.declared.values) { "‹secret:\($0)›" }
+    static func maskSecrets(_ declared: SecretDeclaration) {
+        maskedSecrets.withLock { maskedSecrets in
+            maskedSecrets.declared.merge(declared)
+            maskedSecrets.known = KnownSecrets(maskedSecrets.declared.values) { "‹secret:\($0)›" }
         }
     }
 
     static func output(_ text: String) {
-        StandardOutput.write(safe(text, STDOUT_FILENO))
+        StandardOutput.write(maskedAndEscaped(text, STDOUT_FILENO))
     }
 
     static func error(_ text: String) {
         // When standard error cannot be written, its failure cannot be reported anywhere.
-        _ = SystemWrite.all(Array(safe(text, STDERR_FILENO).utf8), to: STDERR_FILENO)
+        _ = SystemWrite.all(Array(maskedAndEscaped(text, STDERR_FILENO).utf8), to: STDERR_FILENO)
     }
 
     /// Prints a document for a program, such as JSON, which has its own escapes.
@@ -62,14 +62,14 @@ enum Terminal {
     ///
     /// The lines after the first come from a backend, so a CI service must not execute them.
     static func message(_ text: String) {
-        let lines = text.redacted(hidden.withLock { $0.declared }).value.exactLines
+        let lines = text.redacted(maskedSecrets.withLock { $0.declared }).value.exactLines
         let rest = Array(lines.dropFirst())
         let shown = rest.isEmpty ? [] : commandStop?.enclosed(rest) ?? rest
         error((["assay: " + lines[0]] + shown).joined(separator: "\n") + "\n")
     }
 
-    private static func safe(_ text: String, _ descriptor: Int32) -> String {
-        let known = hidden.withLock { $0.known }
+    private static func maskedAndEscaped(_ text: String, _ descriptor: Int32) -> String {
+        let known = maskedSecrets.withLock { $0.known }
         return TerminalOutput(keepsCodes: isInteractive(descriptor), stop: commandStop)
             .text(known.replaced(in: text))
     }
@@ -78,8 +78,8 @@ enum Terminal {
     static var program: String { CommandLine.arguments.first ?? "assay" }
 
     /// Reports on standard error that a backend is not ready yet, with the reason.
-    static func tellWaiting(_ waiting: BackendUnderTest.Waiting) {
-        let parts = [waiting.last, waiting.elsewhere ?? ""].filter { !$0.isEmpty }
+    static func reportWaiting(_ waiting: BackendUnderTest.StartupWait) {
+        let parts = [waiting.last, waiting.portMismatchMessage ?? ""].filter { !$0.isEmpty }
         let reason = parts.isEmpty ? "" : ": " + parts.joined(separator: "; ")
         let seconds = waiting.time.milliseconds / 1000
         let text = "assay: waiting for the backend, \(seconds) s\(reason)"
@@ -87,7 +87,7 @@ enum Terminal {
     }
 
     /// Reports on standard error a call of an intercepted backend that the proxy has refused.
-    static func tellRefusal(_ refusal: Refusal) {
+    static func reportRefusal(_ refusal: Refusal) {
         let lines = "assay: \(refusal.text)".printable.wrapped(width(STDERR_FILENO))
         error(lines.joined(separator: "\n       ") + "\n")
     }

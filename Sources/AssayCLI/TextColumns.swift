@@ -7,17 +7,19 @@ internal import Reports
 struct TextColumns {
     private static let indent = 22
 
-    func line(_ word: String, _ said: String) -> [String] {
-        let gap = String(repeating: " ", count: max(1, Self.indent - word.count))
-        return said.wrapped(Terminal.style().width - Self.indent).enumerated().map { index, part in
-            (index == 0 ? word + gap : String(repeating: " ", count: Self.indent)) + part
+    func line(_ label: String, _ content: String) -> [String] {
+        let gap = String(repeating: " ", count: max(1, Self.indent - label.count))
+        return content.wrapped(Terminal.style().width - Self.indent).enumerated().map {
+            index,
+            part in
+            (index == 0 ? label + gap : String(repeating: " ", count: Self.indent)) + part
         }
     }
 
     func text(_ lines: [String]) -> String { lines.joined(separator: "\n") + "\n" }
 
     /// Returns lines with the progress of a campaign after 1, 2, 4, … seconds and at the end.
-    func grown(_ growth: [Campaign.Progress]) -> [String] {
+    func growthLines(_ growth: [Campaign.Progress]) -> [String] {
         var lines: [String] = []
         var next: Duration = .seconds(1)
         for (index, moment) in growth.enumerated()
@@ -25,7 +27,7 @@ struct TextColumns {
             while next <= moment.elapsed { next *= 2 }
             lines += line(
                 "\(moment.elapsed.milliseconds / 1000) s",
-                "\(moment.lives) histories, \(moment.features) features covered, "
+                "\(moment.histories) histories, \(moment.features) features covered, "
                     + "\(moment.found) failures found"
             )
         }

@@ -101,32 +101,32 @@ struct VerifyCommand: AsyncParsableCommand {
     var paths: [String] = []
 
     mutating func run() async throws {
-        guard watch else { return try await once(Interruption(), nil) }
+        guard watch else { return try await runOnce(Interruption(), nil) }
         for (isGiven, flag) in [(keep, "--keep"), (dryRun, "--dry-run")] where isGiven {
             throw Failure(.usage, "--watch and \(flag) cannot be combined")
         }
-        try await again()
+        try await runAfterEachChange()
     }
 
     /// Runs the contracts, and runs them again after every change of a watched file, until Ctrl-C.
     ///
     /// The exit code is that of the last run.
-    private func again() async throws {
+    private func runAfterEachChange() async throws {
         let interruption = Interruption()
         // With `--rerun-failed`, the cases that failed before the first run are repeated after
         // every change, even when they pass in between.
-        let memory = LastRun.folder(TargetOptions.path(target.profile))
-        let last = rerunFailed ? try LastRun.read(memory) : nil
+        let lastRunFolder = LastRun.folder(TargetOptions.path(target.profile))
+        let last = rerunFailed ? try LastRun.read(lastRunFolder) : nil
         var hasRun = false
         while true {
             let watch = fileWatch()
             let before = watch.snapshot()
             var copy = self
             var end: any Error = ExitCode(0)
-            LostFiles.forget()
+            FileWriteFailures.reset()
             do {
-                try await copy.once(interruption, last)
-            } catch let failure as Failure where !interruption.isRaised {
+                try await copy.runOnce(interruption, last)
+            } catch let failure as Failure where !interruption.hasReceivedSignal {
                 // A usage error in the first run needs another command line. Later it may come from
                 // a file that is being edited.
                 guard hasRun || failure.status != .usage else { throw failure }
@@ -137,22 +137,22 @@ struct VerifyCommand: AsyncParsableCommand {
             }
             hasRun = true
             let after = watch.snapshot()
-            let taken = watch.changesByPeople(before, after)
+            let taken = watch.changesByUser(before, after)
             var changed = taken
-            if changed.isEmpty, !interruption.isRaised {
-                try tell(watch, after, FileWatch.changes(before, after))
+            if changed.isEmpty, !interruption.hasReceivedSignal {
+                try printWaiting(watch, after, FileWatch.changes(before, after))
                 changed = try await interruption.run { await watch.wait(from: after) }
             }
-            if interruption.isRaised { throw end }
+            if interruption.hasReceivedSignal { throw end }
             let more = changed.count > 1 ? " and \(changed.count - 1) more" : ""
             Terminal.error("\nchanged: \(changed[0].printable)\(more)\n\n")
         }
     }
 
-    private func tell(
+    private func printWaiting(
         _ watch: FileWatch,
         _ seen: FileWatch.Snapshot,
-        _ left: [String]
+        _ skippedContracts: [String]
     ) throws {
         guard !seen.isEmpty else {
             throw Failure(
@@ -160,53 +160,53 @@ struct VerifyCommand: AsyncParsableCommand {
                 "--watch finds no file to watch: give --start, a profile, or contract files"
             )
         }
-        if let first = left.first {
-            let more = left.count > 1 ? " and \(left.count - 1) more" : ""
+        if let first = skippedContracts.first {
+            let more = skippedContracts.count > 1 ? " and \(skippedContracts.count - 1) more" : ""
             Terminal.error(
                 "\nignored a change, which the backend may have made: \(first.printable)\(more)\n"
             )
         }
-        let bound = seen.count >= FileWatch.countMax ? " (the limit; more files exist)" : ""
+        let bound = seen.count >= FileWatch.fileCountMax ? " (the limit; more files exist)" : ""
         let count = "\(seen.count) file\(seen.count == 1 ? "" : "s")"
         Terminal.error("\nwatching \(count)\(bound); press Ctrl-C to end\n")
     }
 
     private func fileWatch() -> FileWatch {
-        let profile = try? target.resolved()
+        let profile = try? target.resolvedProfile()
         let path = TargetOptions.path(target.profile)
         let contracts = paths.isEmpty ? selection.folders : paths
         let start = profile?.start
         // A profile that cannot be parsed at this moment is still watched.
-        let written =
+        let editedPaths =
             [path, path.map(DotEnv.path), profile?.knownFailingPath].compactMap(\.self)
         let outputs =
             [baseline, Setting.save.text(save), Setting.found.text(found) ?? "assay-found"]
             .compactMap(\.self) + ReportFiles.paths(Setting.report.texts(reports.report))
         return FileWatch(
-            written: written + contracts,
+            editedPaths: editedPaths + contracts,
             backend: start.map { $0.folder ?? "." },
             outputs: outputs
         )
     }
 
-    private mutating func once(_ interruption: Interruption, _ known: LastRun?) async throws {
+    private mutating func runOnce(_ interruption: Interruption, _ known: LastRun?) async throws {
         let environment = Setting.environment
-        let control = keep ? try target.takeControl() : nil
-        let profile = try target.resolved()
+        let control = keep ? try target.extractControlAddress() : nil
+        let profile = try target.resolvedProfile()
         let library = try selection.contractLibrary(paths: paths)
         for error in library.errors { Terminal.error("\(error)\n\n") }
         let headings = library.headings
         if headings.isEmpty, !library.errors.isEmpty {
             throw Failure(.unparsable, "no contract could be read")
         }
-        let memory = LastRun.folder(TargetOptions.path(target.profile))
-        let last = try known ?? (rerunFailed ? LastRun.read(memory) : nil)
+        let lastRunFolder = LastRun.folder(TargetOptions.path(target.profile))
+        let last = try known ?? (rerunFailed ? LastRun.read(lastRunFolder) : nil)
         let selection =
             try last.map { try failed($0, among: headings) }
             ?? selection.selection(fallback: .should)
         let all = try library.chosen(selection.applyForBackends(to: headings))
         let shard = try Shard.given(shard, environment)
-        let contracts = shard.map { shard in all.filter(shard.takes) } ?? all
+        let contracts = shard.map { shard in all.filter(shard.includes) } ?? all
         guard !contracts.isEmpty else {
             throw Failure(.nothingSelected, "--shard \(shard?.description ?? "") contains no case")
         }
@@ -222,16 +222,18 @@ struct VerifyCommand: AsyncParsableCommand {
         guard (1...4096).contains(journal) else {
             throw Failure(.usage, "--journal takes 1 to 4096 MiB")
         }
-        let jobs = Descriptors.affordable(
+        let jobs = Descriptors.affordableJobCount(
             try Setting.jobs.number(jobs, or: 8, in: 1...64, environment)
         )
-        let baselineFile = try baseline.map { try ReportFiles.checked($0) }
+        let baselineFile = try baseline.map { try ReportFiles.writablePath($0) }
         // The file of `--baseline` is read before the run, because entries for cases outside this
         // run are kept.
-        let earlier = try ReportOptions.knownFailures(
+        let earlierKnownFailures = try ReportOptions.knownFailures(
             at: baselineFile.flatMap { FileManager.default.fileExists(atPath: $0) ? $0 : nil }
         )
-        let saveFile = try Setting.save.text(save, environment).map { try ReportFiles.checked($0) }
+        let saveFile = try Setting.save.text(save, environment).map {
+            try ReportFiles.writablePath($0)
+        }
         var run = SuiteRun(
             profile: profile,
             addresses: try target.addresses(for: profile),
@@ -252,10 +254,10 @@ struct VerifyCommand: AsyncParsableCommand {
         run.shard = shard
         run.keepsEvidence = saveFile != nil || update
         if !dryRun { run.saved = try saveFile.map { try SavedRunFile($0, profile: profile) } }
-        run.isWanted = { selection.takes($0.heading) }
+        run.isWanted = { selection.includes($0.heading) }
         run.timeMax = timeMax
-        run.endsAtFailure = failFast
-        let progress = Progress()
+        run.stopsAtFirstFailure = failFast
+        let progress = RunProgress()
         let isQuiet = files.usesStandardOutput
         let expiry = Setting.expired.given(expired, environment)
         let strictness = expiry?.text ?? "warn"
@@ -266,30 +268,30 @@ struct VerifyCommand: AsyncParsableCommand {
             )
         }
         if dryRun {
-            foretell(run)
+            printDryRun(run)
             return try checkRead(library)
         }
-        let conclusion = Conclusion(
+        let conclusion = RunConclusion(
             profile: profile,
             profilePath: TargetOptions.path(target.profile),
-            playWords: ["verify"] + target.replayWords,
+            contractRerunArguments: ["verify"] + target.replayArguments,
             files: files,
-            replay: ReplayCommand(replayWords(seed: run.seed, isStrict: strictness == "error")),
+            replay: ReplayCommand(replayArguments(seed: run.seed, isStrict: strictness == "error")),
             isVerbose: reports.verbose,
             isStrict: strictness == "error",
             saveFile: saveFile,
             baselineFile: baselineFile,
-            earlier: earlier,
-            updates: update,
+            earlierKnownFailures: earlierKnownFailures,
+            writesGoldenUpdates: update,
             found: Setting.found.text(found, environment) ?? "assay-found",
-            memory: environment["CI", default: ""].isEmpty ? memory : nil,
+            lastRunFolder: environment["CI", default: ""].isEmpty ? lastRunFolder : nil,
             last: last
         )
         let keeper = control.map { SessionKeeper(profile, at: $0, allowed: target.hosts) }
         let concluded = Locked<RunReport?>(nil)
         if let keeper {
-            run.whileOpen = { report in
-                let outcome = try conclusion.conclude(report)
+            run.beforeClosing = { report in
+                let outcome = try conclusion.finishRun(report)
                 concluded.withLock { $0 = outcome }
                 if !report.isInterrupted { try await keeper.keep(interruption) }
             }
@@ -312,7 +314,7 @@ struct VerifyCommand: AsyncParsableCommand {
             }
         }
         await keeper?.close()
-        let outcome = try concluded.withLock { $0 } ?? conclusion.conclude(report)
+        let outcome = try concluded.withLock { $0 } ?? conclusion.finishRun(report)
         if outcome.exitCode == 0 || outcome.exitCode == 5 { try checkRead(library) }
         throw ExitCode(outcome.exitCode)
     }
@@ -359,38 +361,38 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     /// Prints the cases that would run, and the reasons why others would not.
-    private func foretell(_ run: SuiteRun) {
-        let outlook = SuiteOutlook(run.contracts, run.profile)
+    private func printDryRun(_ run: SuiteRun) {
+        let outlook = SuitePreview(run.contracts, run.profile)
         let style = Terminal.style()
-        let count = Set(outlook.played.map(\.id)).count
+        let count = Set(outlook.runnableContracts.map(\.id)).count
         var text =
-            "\(style.bold("would run")) \(outlook.played.count) of \(run.contracts.count) cases, "
+            "\(style.bold("would run")) \(outlook.runnableContracts.count) of \(run.contracts.count) cases, "
             + "of \(count) contract\(count == 1 ? "" : "s"), with seed \(run.seed)\n"
         let backend =
             run.profile.start.map { "starts     \($0.command)" }
             ?? "calls      \(run.profile.target ?? "")"
         text += String(backend.printable.prefix(style.width)) + "\n"
-        if outlook.played.contains(where: { $0.search?.kind == .crashPoints }) {
+        if outlook.runnableContracts.contains(where: { $0.search?.kind == .crashPoints }) {
             text += "and        one case per call and fault that runs without faults show\n"
         }
-        let reasons = Dictionary(grouping: outlook.left, by: \.reason)
+        let reasons = Dictionary(grouping: outlook.skippedContracts, by: \.reason)
         for (reason, cases) in reasons.sorted(by: { $0.key < $1.key }) {
             let noun = cases.count == 1 ? "case" : "cases"
             let lines = "\(cases.count) \(noun): \(reason)".printable.wrapped(style.width - 11)
             text += "not run    " + lines.joined(separator: "\n           ") + "\n"
         }
-        let shown = reports.verbose ? outlook.played : []
+        let shown = reports.verbose ? outlook.runnableContracts : []
         text += shown.map { "           \($0.caseID)\n" }.joined()
         if !reports.verbose { text += "           --verbose lists all cases\n" }
         Terminal.output(text)
     }
 
     /// Returns the command line that repeats this run, without its selection of cases.
-    private func replayWords(seed: String, isStrict: Bool) -> [String] {
+    private func replayArguments(seed: String, isStrict: Bool) -> [String] {
         // Contract paths on the command line replace the shipped contracts and those of
         // `--contracts`.
-        let contracts = paths.isEmpty ? selection.replayWords : []
-        return [Terminal.program, "verify"] + paths + target.replayWords + contracts
-            + reports.replayWords + (isStrict ? ["--expired", "error"] : []) + ["--seed", seed]
+        let contracts = paths.isEmpty ? selection.replayArguments : []
+        return [Terminal.program, "verify"] + paths + target.replayArguments + contracts
+            + reports.replayArguments + (isStrict ? ["--expired", "error"] : []) + ["--seed", seed]
     }
 }

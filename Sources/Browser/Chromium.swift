@@ -92,7 +92,7 @@ package final class Chromium: Sendable {
         var command = ProgramCommand(executable, arguments)
         // The browser reads DevTools messages from descriptor 3 and writes to descriptor 4.
         command.descriptors = [3: input.reading, 4: output.writing]
-        command.endsWithUs = true
+        command.endsWithParent = true
         do throws(StartedProgram.StartError) {
             program = try StartedProgram(command)
         } catch {

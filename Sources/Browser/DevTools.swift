@@ -28,23 +28,23 @@ package final class DevTools: Sendable {
 
     private struct State {
         var number: Int64 = 0
-        var waiting: [Int64: CheckedContinuation<Void, Never>] = [:]
+        var waitingCalls: [Int64: CheckedContinuation<Void, Never>] = [:]
         /// The browser's responses, by the number of the call, that the waiting callers have not
         /// taken yet.
-        var answers: [Int64: JSONValue] = [:]
+        var responses: [Int64: JSONValue] = [:]
         var listeners: [String: AsyncStream<Event>.Continuation] = [:]
-        var isOver = false
+        var isClosed = false
     }
 
     private let state = NSLock()
     private nonisolated(unsafe) var values = State()
     private let writing: Int32
-    private let writes = NSLock()
+    private let writeLock = NSLock()
 
     init(writing: Int32, reading: Int32) {
         self.writing = writing
         let thread = Thread { [weak self] in
-            Self.read(reading) { self?.take($0) }
+            Self.read(reading) { self?.handleMessage($0) }
             close(reading)
             self?.finish()
         }
@@ -87,22 +87,22 @@ package final class DevTools: Sendable {
         }
         defer { timer.cancel() }
         await withCheckedContinuation { continuation in
-            let isOver = locked { state in
-                if !state.isOver { state.waiting[number] = continuation }
-                return state.isOver
+            let isClosed = locked { state in
+                if !state.isClosed { state.waitingCalls[number] = continuation }
+                return state.isClosed
             }
-            if isOver {
+            if isClosed {
                 continuation.resume()
             } else {
-                post(number, method, parameters, session)
+                sendWithoutReply(number, method, parameters, session)
             }
         }
-        let answer = locked { $0.answers.removeValue(forKey: number) }
+        let answer = locked { $0.responses.removeValue(forKey: number) }
         guard let answer else {
-            let isOver = locked { $0.isOver }
+            let isClosed = locked { $0.isClosed }
             throw CallError(
                 method: method,
-                text: isOver
+                text: isClosed
                     ? "the browser has ended" : "no response within \(time.milliseconds) ms"
             )
         }
@@ -113,15 +113,19 @@ package final class DevTools: Sendable {
     }
 
     /// Calls a DevTools method of the browser without waiting for its result.
-    package func post(_ method: String, _ parameters: JSONObject = [:], session: String? = nil) {
+    package func sendWithoutReply(
+        _ method: String,
+        _ parameters: JSONObject = [:],
+        session: String? = nil
+    ) {
         let number = locked { state in
             state.number += 1
             return state.number
         }
-        post(number, method, parameters, session)
+        sendWithoutReply(number, method, parameters, session)
     }
 
-    private func post(
+    private func sendWithoutReply(
         _ number: Int64,
         _ method: String,
         _ parameters: JSONObject,
@@ -132,8 +136,8 @@ package final class DevTools: Sendable {
         ]
         if let session { message["sessionId"] = .string(session) }
         let bytes = JSONValue.object(message).bytes + [0]
-        writes.lock()
-        defer { writes.unlock() }
+        writeLock.lock()
+        defer { writeLock.unlock() }
         var start = 0
         while start < bytes.count {
             let count = bytes.withUnsafeBytes {
@@ -151,31 +155,31 @@ package final class DevTools: Sendable {
 
     /// Returns the events of a page's DevTools session from now on.
     ///
-    /// The stream ends when the browser ends or when `ignore` is called.
+    /// The stream ends when the browser ends or when `stopListening` is called.
     package func events(of session: String) -> AsyncStream<Event> {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
-        let isOver = locked { state in
-            if !state.isOver { state.listeners[session] = continuation }
-            return state.isOver
+        let isClosed = locked { state in
+            if !state.isClosed { state.listeners[session] = continuation }
+            return state.isClosed
         }
-        if isOver { continuation.finish() }
+        if isClosed { continuation.finish() }
         return stream
     }
 
-    package func ignore(_ session: String) {
+    package func stopListening(_ session: String) {
         locked { $0.listeners.removeValue(forKey: session) }?.finish()
     }
 
     private func answer(_ number: Int64, _ value: JSONValue?) {
         let continuation = locked { state in
-            let continuation = state.waiting.removeValue(forKey: number)
-            if continuation != nil { state.answers[number] = value }
+            let continuation = state.waitingCalls.removeValue(forKey: number)
+            if continuation != nil { state.responses[number] = value }
             return continuation
         }
         continuation?.resume()
     }
 
-    private func take(_ bytes: [UInt8]) {
+    private func handleMessage(_ bytes: [UInt8]) {
         guard let message = try? JSONValue(parsing: bytes) else { return }
         if let number = message["id"]?.int64 { return answer(number, message) }
         guard let method = message["method"]?.string else { return }
@@ -189,27 +193,27 @@ package final class DevTools: Sendable {
     /// Waiting calls end with an error.
     func end() {
         let isFirst = locked { state in
-            defer { state.isOver = true }
-            return !state.isOver
+            defer { state.isClosed = true }
+            return !state.isClosed
         }
         if isFirst { close(writing) }
         finish()
     }
 
     private func finish() {
-        let (waiting, listeners) = locked { state in
+        let (waitingCalls, listeners) = locked { state in
             defer {
-                state.isOver = true
-                state.waiting = [:]
+                state.isClosed = true
+                state.waitingCalls = [:]
                 state.listeners = [:]
             }
-            return (state.waiting, state.listeners)
+            return (state.waitingCalls, state.listeners)
         }
-        for continuation in waiting.values { continuation.resume() }
+        for continuation in waitingCalls.values { continuation.resume() }
         for listener in listeners.values { listener.finish() }
     }
 
-    private static func read(_ descriptor: Int32, _ take: ([UInt8]) -> Void) {
+    private static func read(_ descriptor: Int32, _ handleMessage: ([UInt8]) -> Void) {
         var message: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -225,7 +229,7 @@ package final class DevTools: Sendable {
             var rest = buffer[..<count]
             while let zero = rest.firstIndex(of: 0) {
                 message += rest[..<zero]
-                take(message)
+                handleMessage(message)
                 message.removeAll(keepingCapacity: true)
                 rest = rest[(zero + 1)...]
             }

@@ -23,7 +23,7 @@ package enum Citation: Hashable, Sendable {
     /// part are ignored. A text that names no fact sheet refers to the sheet of the first folder in
     /// the contract's ID.
     package static func all(in text: String, by id: String) -> [Citation] {
-        var reading = CitationReading(text, sheet: FactSheet.meant(by: id.prefix { $0 != "/" }))
+        var reading = CitationParser(text, sheet: FactSheet.referenced(by: id.prefix { $0 != "/" }))
         return reading.read()
     }
 
@@ -41,7 +41,7 @@ package enum Citation: Hashable, Sendable {
 }
 
 /// A parser for citations, which reads the words of a `source` text from left to right.
-private struct CitationReading {
+private struct CitationParser {
     /// The kind of part to which the next number in the text refers.
     private enum Mode {
         case nothing
@@ -51,7 +51,9 @@ private struct CitationReading {
     }
 
     /// Words between numbers that do not change the meaning of the numbers.
-    private static let joints: Set<String> = ["and", "to", "section", "sections", "part", "parts"]
+    private static let connectingWords: Set<String> = [
+        "and", "to", "section", "sections", "part", "parts",
+    ]
 
     private let words: [String]
     /// The fact sheet of the service that the text named last; empty when the text has named none.
@@ -84,8 +86,8 @@ private struct CitationReading {
         } else if word == "sheet", self.word(index - 1) == "fact" {
             (sheet, mode) = (provider, .section)
         } else if word == "rules", self.word(index - 1) == "identity" {
-            (sheet, mode) = (FactSheet.meant(by: "identity")?.name ?? "", .section)
-        } else if let named = FactSheet.meant(by: word)?.name, word != "identity" {
+            (sheet, mode) = (FactSheet.referenced(by: "identity")?.name ?? "", .section)
+        } else if let named = FactSheet.referenced(by: word)?.name, word != "identity" {
             (provider, sheet, mode) = (named, named, .nothing)
         } else if word == "trap" || word == "traps" {
             let traps = FactSheet.named(provider)?.traps
@@ -95,11 +97,11 @@ private struct CitationReading {
         } else if word == "row" {
             mode = .effect
         } else {
-            readPlace(text, at: index)
+            readReference(text, at: index)
         }
     }
 
-    private mutating func readPlace(_ text: String, at index: Int) {
+    private mutating func readReference(_ text: String, at index: Int) {
         let isSection = ["trap", "traps", "flow", "flows"].contains(word(index + 1))
         switch mode {
         case _ where isSection && Self.isNumber(text): break  // The row of "7, trap 4" implies 7.
@@ -112,7 +114,7 @@ private struct CitationReading {
         case .effect where text == text.uppercased():
             noteEffect(text)
         default:
-            if !Self.joints.contains(text.lowercased()) { mode = .nothing }
+            if !Self.connectingWords.contains(text.lowercased()) { mode = .nothing }
         }
     }
 

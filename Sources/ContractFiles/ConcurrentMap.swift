@@ -4,15 +4,15 @@ extension Collection where Element: Sendable, Index == Int, Self: Sendable {
     /// Returns the transformed elements in order, computed on all processors.
     ///
     /// - Parameters:
-    ///   - least: The smallest number of elements that a processor transforms at once.
+    ///   - chunkMin: The smallest number of elements that a processor transforms at once.
     ///   - transform: The function that transforms an element. It is called once for each element,
     ///     on any thread.
     /// - Returns: One result for each element.
     package func concurrentMap<Image: Sendable>(
-        least: Int = 64,
+        chunkMin: Int = 64,
         _ transform: @Sendable (Element) -> Image
     ) -> [Image] {
-        let partCount = Swift.min(count / least, 256)
+        let partCount = Swift.min(count / chunkMin, 256)
         guard partCount > 1 else { return map(transform) }
         let bounds = (0...partCount).map { startIndex + count * $0 / partCount }
         var parts = [[Image]](repeating: [], count: partCount)

@@ -9,7 +9,7 @@ package struct ContractLibrary: Sendable {
             case read(Result<[Contract], ContractErrors>)
             /// The file is not parsed yet. Its headings come from the index of the shipped
             /// contracts.
-            case listed([ContractHeading])
+            case indexed([ContractHeading])
         }
 
         package let id: String
@@ -31,7 +31,7 @@ package struct ContractLibrary: Sendable {
             )
         }
 
-        package var isRead: Bool { if case .read = content { true } else { false } }
+        package var isParsed: Bool { if case .read = content { true } else { false } }
 
         /// The contracts or the errors of the file.
         ///
@@ -39,14 +39,14 @@ package struct ContractLibrary: Sendable {
         package var result: Result<[Contract], ContractErrors> {
             switch content {
             case .read(let result): result
-            case .listed: ContractParser.parse(text, path: path, id: id, isExamined: true)
+            case .indexed: ContractParser.parse(text, path: path, id: id, hasPassedChecks: true)
             }
         }
 
         fileprivate var headings: [ContractHeading] {
             switch content {
             case .read(let result): ((try? result.get()) ?? []).map(\.heading)
-            case .listed(let headings): headings
+            case .indexed(let headings): headings
             }
         }
     }
@@ -61,21 +61,21 @@ package struct ContractLibrary: Sendable {
     ///
     /// The contracts are parsed once. The checks for typical mistakes are skipped, because the
     /// contracts passed them before they were shipped.
-    package static let shipped = listed.read
+    package static let shipped = indexed.read
 
     /// The shipped contracts from the index; each file is parsed only when its contracts are
     /// needed.
-    package static let listed: ContractLibrary = {
+    package static let indexed: ContractLibrary = {
         let files = EmbeddedContracts.files
         let index = ContractIndex(parsing: files.first { $0.path == "index.txt" }?.text ?? "")
         return embedded { id, path, text in
-            index.headings(id: id, text: text).map(File.Content.listed)
-                ?? .read(ContractParser.parse(text, path: path, id: id, isExamined: true))
+            index.headings(id: id, text: text).map(File.Content.indexed)
+                ?? .read(ContractParser.parse(text, path: path, id: id, hasPassedChecks: true))
         }
     }()
 
     /// Returns the shipped contracts, parsed with all checks for typical mistakes.
-    package static func examined() -> ContractLibrary {
+    package static func fullyChecked() -> ContractLibrary {
         embedded { id, path, text in .read(ContractParser.parse(text, path: path, id: id)) }
     }
 
@@ -83,7 +83,7 @@ package struct ContractLibrary: Sendable {
         _ content: @Sendable (_ id: String, _ path: String, _ text: String) -> File.Content
     ) -> ContractLibrary {
         let files = EmbeddedContracts.files.filter { $0.path.hasSuffix(".yaml") }
-            .concurrentMap(least: 16) { file in
+            .concurrentMap(chunkMin: 16) { file in
                 let (id, path) = (String(file.path.dropLast(5)), "contracts/\(file.path)")
                 return File(
                     id: id,
@@ -122,7 +122,7 @@ package struct ContractLibrary: Sendable {
         }
         let isInFolder = isFolder.boolValue
         let rootPath = isInFolder ? root.path + "/" : ""
-        let files = urls.sorted { $0.path < $1.path }.concurrentMap(least: 16) { url -> File in
+        let files = urls.sorted { $0.path < $1.path }.concurrentMap(chunkMin: 16) { url -> File in
             let relative =
                 isInFolder && url.path.hasPrefix(rootPath)
                 ? String(url.path.dropFirst(rootPath.count)) : nil
@@ -182,7 +182,7 @@ package struct ContractLibrary: Sendable {
     /// A library with the same files, all of them parsed.
     private var read: ContractLibrary {
         ContractLibrary(
-            files: files.concurrentMap(least: 16) { file in
+            files: files.concurrentMap(chunkMin: 16) { file in
                 var file = file
                 file.content = .read(file.result)
                 return file

@@ -10,7 +10,7 @@ package enum ContractParser {
     ///   - text: The content of the file.
     ///   - path: The path of the file, for error messages.
     ///   - id: The expected ID of the contract: its path below the contracts folder.
-    ///   - isExamined: Whether the file has passed all checks before. If so, the checks for
+    ///   - hasPassedChecks: Whether the file has passed all checks before. If so, the checks for
     ///     misspelled templates, unused keys of `variants` and steps that cannot run are skipped.
     /// - Returns: A contract for each variant, in the order of the values in the file, or all
     ///   errors in the order of their lines.
@@ -18,12 +18,12 @@ package enum ContractParser {
         _ text: String,
         path: String,
         id: String,
-        isExamined: Bool = false
+        hasPassedChecks: Bool = false
     ) -> Result<[Contract], ContractErrors> {
         do throws(ContractError) {
             let root = try LocatedNode(parsing: text, path: path)
-            let lines = isExamined ? [] : LocatedNode.lines(of: text)
-            return parse(root, id: id, lines: lines, isExamined: isExamined)
+            let lines = hasPassedChecks ? [] : LocatedNode.lines(of: text)
+            return parse(root, id: id, lines: lines, hasPassedChecks: hasPassedChecks)
         } catch {
             return .failure(ContractErrors([error]))
         }
@@ -36,25 +36,25 @@ package enum ContractParser {
     ///   - id: The expected ID of the contract.
     ///   - lines: The lines of the file. Without them, an error about a template marks the whole
     ///     string.
-    ///   - isExamined: Whether the file has passed the checks for typical mistakes before, so that
+    ///   - hasPassedChecks: Whether the file has passed the checks for typical mistakes before, so that
     ///     they are skipped.
     /// - Returns: A contract for each variant, or all errors in the file.
     package static func parse(
         _ root: LocatedNode,
         id: String,
         lines: [String] = [],
-        isExamined: Bool = false
+        hasPassedChecks: Bool = false
     ) -> Result<[Contract], ContractErrors> {
         var reader = NodeReader()
-        let axes = VariantAxes(root, &reader, isExamined: isExamined)
-        let templates = isExamined ? nil : TemplateChecks(contract: root, lines: lines)
+        let axes = VariantAxes(root, &reader, hasPassedChecks: hasPassedChecks)
+        let templates = hasPassedChecks ? nil : TemplateChecks(contract: root, lines: lines)
         var errors = reader.errors + (templates?.errors ?? [])
         var contracts: [Contract] = []
         // The key `variants` is removed after the first variant, because reading all its values for
         // each variant would take long.
         var unread = root
         for combination in axes.combinations {
-            let filled = unread.filling(combination.map { ($0.name, $0.value) })
+            let filled = unread.replacingAxes(combination.map { ($0.name, $0.value) })
             if case .mapping(let entries) = unread.content {
                 unread = LocatedNode(
                     .mapping(entries.filter { $0.key != "variants" }),
@@ -62,7 +62,7 @@ package enum ContractParser {
                 )
             }
             var reader = NodeReader()
-            if var contract = Contract(filled, id: id, &reader, isExamined: isExamined) {
+            if var contract = Contract(filled, id: id, &reader, hasPassedChecks: hasPassedChecks) {
                 contract.variant = combination.map { "\($0.name):\($0.value)" }
                     .joined(separator: ",")
                 contracts.append(contract)
@@ -83,16 +83,21 @@ extension Contract {
         _ root: LocatedNode,
         id: String,
         _ reader: inout NodeReader,
-        isExamined: Bool
+        hasPassedChecks: Bool
     ) {
         guard var contract = Contract.grammar.read(root, &reader) else { return nil }
         if !contract.id.isEmpty, contract.id != id, let node = root["contract"] {
             reader.fail(.wrongID(contract.id, expected: id), at: node.location)
         }
-        contract = contract.crashing(reader.crashes)
-        contract.places = StepPlaces(reader.places)
-        for refusal in isExamined ? [] : Cast.refusals(ofAny: contract) {
-            reader.fail(.conflict(refusal.problem, remedy: refusal.remedy), at: refusal.location)
+        contract = contract.addingCrashes(reader.crashes)
+        contract.places = StepLocations(reader.places)
+        for unsupportedElement in hasPassedChecks
+            ? [] : Executors.unsupportedElements(ofAny: contract)
+        {
+            reader.fail(
+                .conflict(unsupportedElement.problem, remedy: unsupportedElement.remedy),
+                at: unsupportedElement.location
+            )
         }
         self = contract
     }
@@ -102,7 +107,7 @@ extension Contract {
 private struct VariantAxes {
     private var axes: [(name: String, values: [String])] = []
 
-    init(_ root: LocatedNode, _ reader: inout NodeReader, isExamined: Bool) {
+    init(_ root: LocatedNode, _ reader: inout NodeReader, hasPassedChecks: Bool) {
         guard let variants = root["variants"] else { return }
         let rest = root.entries.filter { $0.key != "variants" }
         for axis in reader.entries(variants) ?? [] {
@@ -114,7 +119,7 @@ private struct VariantAxes {
                 )
             }
             let names = TemplateNames.Axis(name: axis.key, values: values)
-            if !isExamined, !values.isEmpty, !rest.contains(where: { $0.value.uses(names) }) {
+            if !hasPassedChecks, !values.isEmpty, !rest.contains(where: { $0.value.uses(names) }) {
                 reader.fail(
                     .conflict(
                         "no step or expectation uses the axis '\(axis.key)' of 'variants'",

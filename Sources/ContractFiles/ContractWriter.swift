@@ -6,6 +6,6 @@ package enum ContractWriter {
     package static func text(_ contract: Contract, id: String) -> String {
         var contract = contract
         contract.id = id
-        return Written.file(Contract.grammar.entries(contract))
+        return YAMLNode.file(Contract.grammar.entries(contract))
     }
 }

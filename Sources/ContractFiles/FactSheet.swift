@@ -64,7 +64,7 @@ package struct FactSheet: Sendable {
     /// refers.
     ///
     /// The sheet's name is that word or begins with it.
-    static func meant(by word: some StringProtocol) -> FactSheet? {
+    static func referenced(by word: some StringProtocol) -> FactSheet? {
         let word = word.lowercased()
         return all.first { $0.name == word || $0.name.hasPrefix(word + "-") }
     }

@@ -10,7 +10,7 @@ extension LocatedNode {
         let node: Node
         do {
             guard let composed = try Yams.compose(yaml: text, .basic, .default, .utf8) else {
-                throw ContractError(.yaml("the file is empty"), at: file.place(1, 1))
+                throw ContractError(.yaml("the file is empty"), at: file.location(1, 1))
             }
             node = composed
         } catch let error as ContractError {
@@ -18,7 +18,7 @@ extension LocatedNode {
         } catch let error as YamlError {
             throw file.translate(error)
         } catch {
-            throw ContractError(.yaml("\(error)"), at: file.place(1, 1))
+            throw ContractError(.yaml("\(error)"), at: file.location(1, 1))
         }
         var count = 0
         self = try file.located(node, depth: 0, count: &count)
@@ -40,7 +40,7 @@ private struct YAMLFile {
         lines = LocatedNode.lines(of: text)
     }
 
-    func place(_ line: Int, _ column: Int, _ length: Int = 1) -> SourceLocation {
+    func location(_ line: Int, _ column: Int, _ length: Int = 1) -> SourceLocation {
         SourceLocation(
             path: path,
             line: line,
@@ -59,38 +59,38 @@ private struct YAMLFile {
         let column = node.mark?.column ?? 1
         count += 1
         guard count <= LocatedNode.nodeCountMax else {
-            throw ContractError(.tooLarge, at: place(line, column))
+            throw ContractError(.tooLarge, at: location(line, column))
         }
         guard depth < LocatedNode.depthMax else {
-            throw ContractError(.yaml("nested too deeply"), at: place(line, column))
+            throw ContractError(.yaml("nested too deeply"), at: location(line, column))
         }
         switch node {
         case .scalar(let scalar):
             let isPlain = scalar.style == .plain || scalar.style == .any
-            let text = whole(scalar.string, (line, column))
+            let text = withByteOrderMark(scalar.string, (line, column))
             let quotes = isPlain || text.contains("\n") ? 0 : 2
             return LocatedNode(
                 .scalar(text, isPlain: isPlain),
-                place(line, column, max(1, text.count + quotes))
+                location(line, column, max(1, text.count + quotes))
             )
         case .mapping(let mapping):
             let entries = try self.entries(mapping, (line, column), depth: depth, count: &count)
-            return LocatedNode(.mapping(entries), place(line, column))
+            return LocatedNode(.mapping(entries), location(line, column))
         case .sequence(let sequence):
             var elements: [LocatedNode] = []
             for element in sequence {
                 elements.append(try located(element, depth: depth + 1, count: &count))
             }
-            return LocatedNode(.sequence(elements), place(line, column))
+            return LocatedNode(.sequence(elements), location(line, column))
         case .alias:
-            throw ContractError(.yaml("this alias refers to no anchor"), at: place(line, column))
+            throw ContractError(.yaml("this alias refers to no anchor"), at: location(line, column))
         }
     }
 
     /// Returns a quoted string with the byte order mark at its start, which Yams removes.
     ///
     /// Foundation, which Yams uses, treats the mark as a sign of the encoding.
-    private func whole(_ text: String, _ start: (line: Int, column: Int)) -> String {
+    private func withByteOrderMark(_ text: String, _ start: (line: Int, column: Int)) -> String {
         guard lines.indices.contains(start.line - 1) else { return text }
         let source = lines[start.line - 1].unicodeScalars.dropFirst(start.column - 1)
         guard let quote = source.first, quote == "\"" || quote == "'" else { return text }
@@ -110,25 +110,29 @@ private struct YAMLFile {
         var entries: [LocatedNode.Entry] = []
         var seen: Set<String> = []
         for (key, value) in mapping {
-            let keyPlace = place(
+            let keySourceLocation = location(
                 key.mark?.line ?? start.line,
                 key.mark?.column ?? start.column,
                 max(1, key.string?.count ?? 1)
             )
-            guard let name = key.string.map({ whole($0, (keyPlace.line, keyPlace.column)) }) else {
+            guard
+                let name = key.string.map({
+                    withByteOrderMark($0, (keySourceLocation.line, keySourceLocation.column))
+                })
+            else {
                 if let word = Self.bareTemplate(key) {
-                    throw ContractError(.bareTemplate(word), at: keyPlace)
+                    throw ContractError(.bareTemplate(word), at: keySourceLocation)
                 }
                 throw ContractError(
                     .wrongKind(expected: "a word as key", found: "a list or a mapping"),
-                    at: keyPlace
+                    at: keySourceLocation
                 )
             }
             guard seen.insert(name).inserted else {
-                throw ContractError(.duplicateKey(name), at: keyPlace)
+                throw ContractError(.duplicateKey(name), at: keySourceLocation)
             }
             let child = try located(value, depth: depth + 1, count: &count)
-            entries.append(.init(key: name, keyLocation: keyPlace, value: child))
+            entries.append(.init(key: name, keyLocation: keySourceLocation, value: child))
         }
         return entries
     }
@@ -146,14 +150,14 @@ private struct YAMLFile {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
-            ContractError(.yaml(problem), at: place(mark.line, mark.column))
+            ContractError(.yaml(problem), at: location(mark.line, mark.column))
         case .duplicatedKeysInMapping(let keys, let context):
             ContractError(
                 .duplicateKey(keys.first ?? ""),
-                at: place(context.mark.line, context.mark.column, keys.first?.count ?? 1)
+                at: location(context.mark.line, context.mark.column, keys.first?.count ?? 1)
             )
-        case .reader(let problem, _, _, _): ContractError(.yaml(problem), at: place(1, 1))
-        default: ContractError(.yaml("\(error)"), at: place(1, 1))
+        case .reader(let problem, _, _, _): ContractError(.yaml(problem), at: location(1, 1))
+        default: ContractError(.yaml("\(error)"), at: location(1, 1))
         }
     }
 }

@@ -5,13 +5,13 @@ internal import Conformance
 /// Source: Purchasely fact sheet, sections 4 to 7 and 9: only ACTIVATE and DEACTIVATE change
 /// access, each for one subscription, plan and holder.
 struct PlanModel: Sendable {
-    struct Line: Hashable, Sendable {
+    struct HeldPlan: Hashable, Sendable {
         let subscription: String
         let plan: String
-        let holder: String
+        let owner: String
         let store: String
         let environment: String
-        var state: LineState
+        var state: PurchaseState
         var purchased: Duration
         /// The time at which access ends (`effective_next_renewal_at`); nil for a one-time
         /// purchase.
@@ -22,7 +22,7 @@ struct PlanModel: Sendable {
         var isOneTime: Bool { end == nil }
         var isSandbox: Bool { environment == "SANDBOX" }
         /// Whether the latest ACTIVATE or DEACTIVATE event of this plan was an ACTIVATE.
-        var isOn: Bool { ![.ended, .refunded, .retrying].contains(state) }
+        var isActive: Bool { ![.ended, .refunded, .retrying].contains(state) }
     }
 
     static let monthly = "PLUS_MONTHLY"
@@ -35,30 +35,32 @@ struct PlanModel: Sendable {
 
     /// Names of Purchasely events that change no access, even if the name suggests it (clause
     /// P-05).
-    static let idleNames = [
+    static let irrelevantEventNames = [
         "SUBSCRIPTION_STARTED", "SUBSCRIPTION_RENEWED", "TRANSACTION_PROCESSED",
         "RENEWAL_DISABLED", "RENEWAL_ENABLED", "SUBSCRIPTION_TERMINATED",
         "SUBSCRIPTION_REFUNDED_REVOKED", "GRACE_PERIOD_STARTED", "GRACE_PERIOD_TERMINATED",
         "ENTERED_BILLING_RETRY", "SUBSCRIPTION_UPGRADED", "SUBSCRIPTION_DEFERRED",
         "SUBSCRIPTION_WILL_PAUSE", "SUBSCRIPTION_REACTIVATED", "PROMO_CODE_STARTED",
-        Message.unknownType,
+        ProviderEvent.unknownType,
     ]
 
-    /// The names from `idleNames` that an event about a one-time purchase may have.
-    private static let idleNamesOfAll: Set = ["TRANSACTION_PROCESSED", Message.unknownType]
+    /// The names from `irrelevantEventNames` that an event about a one-time purchase may have.
+    private static let irrelevantOneTimeEventNames: Set = [
+        "TRANSACTION_PROCESSED", ProviderEvent.unknownType,
+    ]
 
     /// The kinds of operations that are possible for Purchasely plans.
-    static let kinds: Set<Act.Kind> = [
+    static let kinds: Set<HistoryOperation.Kind> = [
         .purchase, .renew, .cancel, .uncancel, .billingIssue, .recover, .changeProduct, .expire,
-        .refund, .transfer, .tell,
+        .refund, .transfer, .irrelevantEvent,
     ]
 
-    private(set) var lines: [Line] = []
+    private(set) var heldPurchases: [HeldPlan] = []
 
-    func lines(of user: String) -> [Line] { lines.filter { $0.holder == user } }
+    func heldPurchases(of user: String) -> [HeldPlan] { heldPurchases.filter { $0.owner == user } }
 
-    func line(_ user: String, _ plan: String?) -> Line? {
-        lines.last { $0.holder == user && $0.plan == plan }
+    func heldPurchase(_ user: String, _ plan: String?) -> HeldPlan? {
+        heldPurchases.last { $0.owner == user && $0.plan == plan }
     }
 
     // MARK: Operations
@@ -69,146 +71,171 @@ struct PlanModel: Sendable {
     ///   the plan before the event.
     /// - Throws: The reason why the operation cannot happen.
     mutating func perform(
-        _ act: Act
-    ) throws(LifeModel.Illegal) -> [(message: Message, before: LineState)] {
-        guard Self.kinds.contains(act.kind) else {
-            throw LifeModel.Illegal(reason: "Purchasely does not support \(act.kind.rawValue)")
+        _ operation: HistoryOperation
+    ) throws(HistoryModel.ImpossibleOperation) -> [(message: ProviderEvent, before: PurchaseState)]
+    {
+        guard Self.kinds.contains(operation.kind) else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "Purchasely does not support \(operation.kind.rawValue)"
+            )
         }
-        if act.kind == .transfer { return try transfer(act) }
-        let line = line(act.user, act.product)
-        let before = line?.state ?? .none
-        if act.kind == .purchase { return [(try buy(act, line), before)] }
-        guard var line else {
-            throw LifeModel.Illegal(reason: "\(act.user) does not have this plan")
+        if operation.kind == .transfer { return try transfer(operation) }
+        let heldPurchase = heldPurchase(operation.user, operation.product)
+        let before = heldPurchase?.state ?? .none
+        if operation.kind == .purchase { return [(try buy(operation, heldPurchase), before)] }
+        guard var heldPurchase else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "\(operation.user) does not have this plan"
+            )
         }
-        if act.kind == .changeProduct { return try change(act, &line) }
-        return [(try tell(act, &line), before)]
+        if operation.kind == .changeProduct { return try change(operation, &heldPurchase) }
+        return [(try irrelevantEvent(operation, &heldPurchase), before)]
     }
 
-    private func allow(_ line: Line, _ states: Set<LineState>) throws(LifeModel.Illegal) {
-        guard states.contains(line.state) else {
-            throw LifeModel.Illegal(
+    private func requireState(_ heldPurchase: HeldPlan, _ states: Set<PurchaseState>)
+        throws(HistoryModel.ImpossibleOperation)
+    {
+        guard states.contains(heldPurchase.state) else {
+            throw HistoryModel.ImpossibleOperation(
                 reason:
-                    "the operation is not possible for a plan in the state '\(line.state.rawValue)'"
+                    "the operation is not possible for a plan in the state '\(heldPurchase.state.rawValue)'"
             )
         }
     }
 
-    private mutating func buy(_ act: Act, _ old: Line?) throws(LifeModel.Illegal) -> Message {
-        guard let plan = Self.plans.first(where: { $0.name == act.product }) else {
-            throw LifeModel.Illegal(reason: "'\(act.product ?? "")' is not a plan")
+    private mutating func buy(_ operation: HistoryOperation, _ old: HeldPlan?) throws(HistoryModel
+        .ImpossibleOperation) -> ProviderEvent
+    {
+        guard let plan = Self.plans.first(where: { $0.name == operation.product }) else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "'\(operation.product ?? "")' is not a plan"
+            )
         }
         if let old {
             // A user cannot buy a one-time purchase again.
-            guard !old.isOneTime, old.environment == act.place else {
-                throw LifeModel.Illegal(reason: "the user had the plan before")
+            guard !old.isOneTime, old.environment == operation.effectiveEnvironment else {
+                throw HistoryModel.ImpossibleOperation(reason: "the user had the plan before")
             }
-            try allow(old, [.ended, .refunded])
+            try requireState(old, [.ended, .refunded])
         }
-        let count = lines(of: act.user).count
-        let line = Line(
-            subscription: old?.subscription ?? "\(act.user)-\(count)",
+        let count = heldPurchases(of: operation.user).count
+        let heldPurchase = HeldPlan(
+            subscription: old?.subscription ?? "\(operation.user)-\(count)",
             plan: plan.name,
-            holder: act.user,
+            owner: operation.user,
             // At one store, two plans would be a single subscription with a change of plan.
             store: old?.store ?? PurchaselySpec.stores[count % PurchaselySpec.stores.count],
-            environment: act.place,
+            environment: operation.effectiveEnvironment,
             state: plan.days == nil ? .lifetime : .active,
-            purchased: act.time,
-            end: plan.days.map { act.time + .days($0) }
+            purchased: operation.time,
+            end: plan.days.map { operation.time + .days($0) }
         )
-        return activate(line, at: act.time)
+        return activate(heldPurchase, at: operation.time)
     }
 
-    private mutating func tell(
-        _ act: Act,
-        _ line: inout Line
-    ) throws(LifeModel.Illegal) -> Message {
-        let end = line.end ?? act.time
-        switch act.kind {
+    private mutating func irrelevantEvent(
+        _ operation: HistoryOperation,
+        _ heldPurchase: inout HeldPlan
+    ) throws(HistoryModel.ImpossibleOperation) -> ProviderEvent {
+        let end = heldPurchase.end ?? operation.time
+        switch operation.kind {
         case .renew:
-            try allow(line, [.active])
-            guard (Duration.zero ... .seconds(86_400)).contains(end - act.time) else {
-                throw LifeModel.Illegal(
+            try requireState(heldPurchase, [.active])
+            guard (Duration.zero ... .seconds(86_400)).contains(end - operation.time) else {
+                throw HistoryModel.ImpossibleOperation(
                     reason: "the store charges neither this early nor this late"
                 )
             }
-            return renewed(&line, from: end, at: act.time)
+            return renewalMessage(&heldPurchase, from: end, at: operation.time)
         case .recover:
-            try allow(line, [.grace, .retrying])
-            line.state = .active
-            return renewed(&line, from: act.time, at: act.time)
+            try requireState(heldPurchase, [.grace, .retrying])
+            heldPurchase.state = .active
+            return renewalMessage(&heldPurchase, from: operation.time, at: operation.time)
         case .billingIssue:
-            try allow(line, [.active])
-            guard act.time >= end - .seconds(86_400) else {
-                throw LifeModel.Illegal(
+            try requireState(heldPurchase, [.active])
+            guard operation.time >= end - .seconds(86_400) else {
+                throw HistoryModel.ImpossibleOperation(
                     reason: "the store does not charge this long before the end of the period"
                 )
             }
-            guard let span = act.span else {
-                return deactivate(&line, .retrying, status: "ON_HOLD", at: act.time)
+            guard let span = operation.span else {
+                return deactivate(&heldPurchase, .retrying, status: "ON_HOLD", at: operation.time)
             }
-            line.state = .grace
-            (line.renews, line.end) = (end, end + span)
-            return activate(line, status: "IN_GRACE_PERIOD", at: act.time)
+            heldPurchase.state = .grace
+            (heldPurchase.renews, heldPurchase.end) = (end, end + span)
+            return activate(heldPurchase, status: "IN_GRACE_PERIOD", at: operation.time)
         case .expire:
-            try allow(line, [.active, .cancelled, .grace])
-            return deactivate(&line, .ended, status: "DEACTIVATED", at: act.time)
+            try requireState(heldPurchase, [.active, .cancelled, .grace])
+            return deactivate(&heldPurchase, .ended, status: "DEACTIVATED", at: operation.time)
         case .refund:
-            try allow(line, [.active, .cancelled, .lifetime])
-            return deactivate(&line, .refunded, status: "REVOKED", at: act.time)
+            try requireState(heldPurchase, [.active, .cancelled, .lifetime])
+            return deactivate(&heldPurchase, .refunded, status: "REVOKED", at: operation.time)
         case .cancel:
-            try allow(line, [.active])
-            line.state = .cancelled
-            put(line)
-            return told("RENEWAL_DISABLED", line, status: "AUTO_RENEWING_CANCELED", act.time)
+            try requireState(heldPurchase, [.active])
+            heldPurchase.state = .cancelled
+            storePlan(heldPurchase)
+            return planMessage(
+                "RENEWAL_DISABLED",
+                heldPurchase,
+                status: "AUTO_RENEWING_CANCELED",
+                operation.time
+            )
         case .uncancel:
-            try allow(line, [.cancelled])
-            line.state = .active
-            put(line)
-            return told("RENEWAL_ENABLED", line, status: "AUTO_RENEWING", act.time)
-        case .tell:
-            guard let name = act.type, Self.idleNames.contains(name) else {
-                throw LifeModel.Illegal(
-                    reason: "an event with the name '\(act.type ?? "")' may change a subscription"
+            try requireState(heldPurchase, [.cancelled])
+            heldPurchase.state = .active
+            storePlan(heldPurchase)
+            return planMessage(
+                "RENEWAL_ENABLED",
+                heldPurchase,
+                status: "AUTO_RENEWING",
+                operation.time
+            )
+        case .irrelevantEvent:
+            guard let name = operation.type, Self.irrelevantEventNames.contains(name) else {
+                throw HistoryModel.ImpossibleOperation(
+                    reason:
+                        "an event with the name '\(operation.type ?? "")' may change a subscription"
                 )
             }
-            guard !line.isOneTime || Self.idleNamesOfAll.contains(name) else {
-                throw LifeModel.Illegal(reason: "a one-time purchase does not renew")
+            guard !heldPurchase.isOneTime || Self.irrelevantOneTimeEventNames.contains(name) else {
+                throw HistoryModel.ImpossibleOperation(reason: "a one-time purchase does not renew")
             }
-            return told(name, line, status: nil, act.time)
+            return planMessage(name, heldPurchase, status: nil, operation.time)
         case .purchase, .changeProduct, .transfer, .pause, .resume, .extend, .grant, .revoke,
             .reverseRefund, .temporaryGrant, .register, .wait, .signUp, .logIn, .share, .unshare:
-            throw LifeModel.Illegal(reason: "Purchasely does not support \(act.kind.rawValue)")
+            throw HistoryModel.ImpossibleOperation(
+                reason: "Purchasely does not support \(operation.kind.rawValue)"
+            )
         }
     }
 
     /// Changes the plan of a subscription: deactivates the old plan and activates the new plan
     /// (Purchasely fact sheet, section 4).
     private mutating func change(
-        _ act: Act,
-        _ line: inout Line
-    ) throws(LifeModel.Illegal) -> [(message: Message, before: LineState)] {
-        try allow(line, [.active])
-        let plan = Self.plans.first { $0.name == act.newProduct && $0.days != nil }
-        guard let plan, let days = plan.days, plan.name != line.plan,
-            self.line(act.user, plan.name) == nil
+        _ operation: HistoryOperation,
+        _ heldPurchase: inout HeldPlan
+    ) throws(HistoryModel.ImpossibleOperation) -> [(message: ProviderEvent, before: PurchaseState)]
+    {
+        try requireState(heldPurchase, [.active])
+        let plan = Self.plans.first { $0.name == operation.newProduct && $0.days != nil }
+        guard let plan, let days = plan.days, plan.name != heldPurchase.plan,
+            self.heldPurchase(operation.user, plan.name) == nil
         else {
-            throw LifeModel.Illegal(
+            throw HistoryModel.ImpossibleOperation(
                 reason:
-                    "the user cannot change to '\(act.newProduct ?? "")', which is not a new plan with an end"
+                    "the user cannot change to '\(operation.newProduct ?? "")', which is not a new plan with an end"
             )
         }
-        let before = line.state
-        let off = deactivate(&line, .ended, status: "DEACTIVATED", at: act.time)
-        let time = act.time + .milliseconds(1)
+        let before = heldPurchase.state
+        let off = deactivate(&heldPurchase, .ended, status: "DEACTIVATED", at: operation.time)
+        let time = operation.time + .milliseconds(1)
         let on = activate(
-            Line(
-                subscription: line.subscription,
+            HeldPlan(
+                subscription: heldPurchase.subscription,
                 plan: plan.name,
-                holder: line.holder,
-                store: line.store,
-                environment: line.environment,
+                owner: heldPurchase.owner,
+                store: heldPurchase.store,
+                environment: heldPurchase.environment,
                 state: .active,
                 purchased: time,
                 end: time + .days(days)
@@ -221,46 +248,53 @@ struct PlanModel: Sendable {
     /// Transfers each active subscription: deactivates it for the user who loses it and activates
     /// it for the other user (Purchasely fact sheet, section 7).
     private mutating func transfer(
-        _ act: Act
-    ) throws(LifeModel.Illegal) -> [(message: Message, before: LineState)] {
-        guard let from = act.from else {
-            throw LifeModel.Illegal(reason: "the transfer names no user who loses the plans")
+        _ operation: HistoryOperation
+    ) throws(HistoryModel.ImpossibleOperation) -> [(message: ProviderEvent, before: PurchaseState)]
+    {
+        guard let from = operation.from else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "the transfer names no user who loses the plans"
+            )
         }
-        let moved = lines(of: from).filter { $0.isOn && !$0.isOneTime && !$0.isSandbox }
+        let moved = heldPurchases(of: from).filter { $0.isActive && !$0.isOneTime && !$0.isSandbox }
         guard !moved.isEmpty else {
-            throw LifeModel.Illegal(reason: "the user has no plan to transfer")
+            throw HistoryModel.ImpossibleOperation(reason: "the user has no plan to transfer")
         }
-        var told: [(Message, LineState)] = []
-        var time = act.time
-        for var line in moved {
+        var planMessage: [(ProviderEvent, PurchaseState)] = []
+        var time = operation.time
+        for var heldPurchase in moved {
             guard
-                self.line(act.user, line.plan).map({ $0.subscription == line.subscription })
+                self.heldPurchase(operation.user, heldPurchase.plan).map({
+                    $0.subscription == heldPurchase.subscription
+                })
                     ?? true
-            else { throw LifeModel.Illegal(reason: "both users have the same plan") }
-            let state = line.state
+            else { throw HistoryModel.ImpossibleOperation(reason: "both users have the same plan") }
+            let state = heldPurchase.state
             // The DEACTIVATE event for the user who loses the plan may still have the status of an
             // active plan (Purchasely fact sheet, trap 16).
-            told.append((deactivate(&line, .ended, status: "AUTO_RENEWING", at: time), state))
-            time += .milliseconds(1)
-            let won = Line(
-                subscription: line.subscription,
-                plan: line.plan,
-                holder: act.user,
-                store: line.store,
-                environment: line.environment,
-                state: state,
-                purchased: line.purchased,
-                end: line.end,
-                renews: line.renews
+            planMessage.append(
+                (deactivate(&heldPurchase, .ended, status: "AUTO_RENEWING", at: time), state)
             )
-            let before = self.line(act.user, line.plan)?.state ?? .none
-            told.append((activate(won, status: Self.status(of: state), at: time), before))
+            time += .milliseconds(1)
+            let won = HeldPlan(
+                subscription: heldPurchase.subscription,
+                plan: heldPurchase.plan,
+                owner: operation.user,
+                store: heldPurchase.store,
+                environment: heldPurchase.environment,
+                state: state,
+                purchased: heldPurchase.purchased,
+                end: heldPurchase.end,
+                renews: heldPurchase.renews
+            )
+            let before = self.heldPurchase(operation.user, heldPurchase.plan)?.state ?? .none
+            planMessage.append((activate(won, status: Self.status(of: state), at: time), before))
             time += .milliseconds(1)
         }
-        return told
+        return planMessage
     }
 
-    private static func status(of state: LineState) -> String {
+    private static func status(of state: PurchaseState) -> String {
         switch state {
         case .cancelled: "AUTO_RENEWING_CANCELED"
         case .grace: "IN_GRACE_PERIOD"
@@ -272,60 +306,74 @@ struct PlanModel: Sendable {
 
     // MARK: Parts
 
-    private mutating func put(_ line: Line) {
-        lines.removeAll {
-            ($0.subscription, $0.plan, $0.holder) == (line.subscription, line.plan, line.holder)
+    private mutating func storePlan(_ heldPurchase: HeldPlan) {
+        heldPurchases.removeAll {
+            ($0.subscription, $0.plan, $0.owner) == (
+                heldPurchase.subscription, heldPurchase.plan, heldPurchase.owner
+            )
         }
-        lines.append(line)
+        heldPurchases.append(heldPurchase)
     }
 
-    private mutating func renewed(
-        _ line: inout Line,
+    private mutating func renewalMessage(
+        _ heldPurchase: inout HeldPlan,
         from start: Duration,
         at time: Duration
-    ) -> Message {
-        let days = Self.plans.first { $0.name == line.plan }?.days ?? 30
-        (line.purchased, line.end, line.renews) = (time, start + .days(days), nil)
-        return activate(line, at: time)
+    ) -> ProviderEvent {
+        let days = Self.plans.first { $0.name == heldPurchase.plan }?.days ?? 30
+        (heldPurchase.purchased, heldPurchase.end, heldPurchase.renews) = (
+            time, start + .days(days), nil
+        )
+        return activate(heldPurchase, at: time)
     }
 
     private mutating func activate(
-        _ line: Line,
+        _ heldPurchase: HeldPlan,
         status: String = "AUTO_RENEWING",
         at time: Duration
-    ) -> Message {
-        put(line)
-        return told("ACTIVATE", line, status: line.isOneTime ? nil : status, time)
+    ) -> ProviderEvent {
+        storePlan(heldPurchase)
+        return planMessage(
+            "ACTIVATE",
+            heldPurchase,
+            status: heldPurchase.isOneTime ? nil : status,
+            time
+        )
     }
 
     private mutating func deactivate(
-        _ line: inout Line,
-        _ state: LineState,
+        _ heldPurchase: inout HeldPlan,
+        _ state: PurchaseState,
         status: String,
         at time: Duration
-    ) -> Message {
-        line.state = state
-        put(line)
-        return told("DEACTIVATE", line, status: line.isOneTime ? nil : status, time)
+    ) -> ProviderEvent {
+        heldPurchase.state = state
+        storePlan(heldPurchase)
+        return planMessage(
+            "DEACTIVATE",
+            heldPurchase,
+            status: heldPurchase.isOneTime ? nil : status,
+            time
+        )
     }
 
-    private func told(
+    private func planMessage(
         _ name: String,
-        _ line: Line,
+        _ heldPurchase: HeldPlan,
         status: String?,
         _ time: Duration
-    ) -> Message {
-        var spec = PurchaselySpec(name: name, user: line.holder)
-        spec.plan = line.plan
-        spec.subscription = line.subscription
-        spec.purchaseType = line.isOneTime ? "NON_CONSUMABLE" : "RENEWING_SUBSCRIPTION"
-        spec.store = line.store
-        spec.environment = line.environment
+    ) -> ProviderEvent {
+        var spec = PurchaselySpec(name: name, user: heldPurchase.owner)
+        spec.plan = heldPurchase.plan
+        spec.subscription = heldPurchase.subscription
+        spec.purchaseType = heldPurchase.isOneTime ? "NON_CONSUMABLE" : "RENEWING_SUBSCRIPTION"
+        spec.store = heldPurchase.store
+        spec.environment = heldPurchase.environment
         spec.status = status
         spec.time = time
-        spec.purchased = line.purchased
-        spec.expires = line.end
-        spec.renews = line.renews
+        spec.purchased = heldPurchase.purchased
+        spec.expires = heldPurchase.end
+        spec.renews = heldPurchase.renews
         return .purchasely(spec)
     }
 
@@ -336,9 +384,9 @@ struct PlanModel: Sendable {
     ///
     /// The result is nil when a backend that ends access by date may give another result
     /// (Purchasely fact sheet, section 9: a fail-safe end, if any).
-    func access(of user: String, at look: Duration) -> Bool? {
-        let on = lines(of: user).filter { $0.isOn && !$0.isSandbox }
-        if on.contains(where: { $0.end.map { $0 > look } ?? true }) { return true }
+    func access(of user: String, at finalReadTime: Duration) -> Bool? {
+        let on = heldPurchases(of: user).filter { $0.isActive && !$0.isSandbox }
+        if on.contains(where: { $0.end.map { $0 > finalReadTime } ?? true }) { return true }
         return on.isEmpty ? false : nil
     }
 }

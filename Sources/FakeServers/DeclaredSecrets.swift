@@ -1,13 +1,13 @@
 package import Conformance
 internal import Providers
 
-extension FakeWorld {
+extension FakeRegistry {
     /// The secrets that are configured in the fakes: keys, tokens and signing secrets of every
     /// namespace.
     package var declared: SecretDeclaration {
         var declared = SecretDeclaration()
         for namespace in namespaces {
-            let secrets = read(namespace) { services, _ in services.confided } ?? []
+            let secrets = read(namespace) { services, _ in services.enteredSecrets } ?? []
             for (name, secret) in secrets where !secret.isEmpty {
                 // Several namespaces and webhooks may have secrets with the same name.
                 let names = [name, name + "-" + namespace]

@@ -8,7 +8,7 @@ package final class FakeServer: Sendable {
     package let port: Int
     /// The host in the URL that callers get; nil means the host that the server listens on.
     private let told: String?
-    private let world: FakeWorld
+    private let world: FakeRegistry
     private let idleMax: Duration
     private let options: [ConnectionOption]
     /// The maximum time to wait until the operating system frees the closed port of a fake.
@@ -18,12 +18,12 @@ package final class FakeServer: Sendable {
     /// The server on the open port; nil while connections are refused.
     private let listener: Locked<HTTPHost?>
 
-    package var baseURL: String { ToldAddress.url(host: told ?? host, port: port) }
+    package var baseURL: String { AdvertisedAddress.url(host: told ?? host, port: port) }
 
     /// Starts the fake of a provider on a port; port 0 picks a free one.
     package init(
         _ party: Exchange.Party,
-        world: FakeWorld,
+        world: FakeRegistry,
         host: String = "127.0.0.1",
         port: Int = 0,
         told: String? = nil,
@@ -43,7 +43,7 @@ package final class FakeServer: Sendable {
 
     private static func open(
         _ party: Exchange.Party,
-        _ world: FakeWorld,
+        _ world: FakeRegistry,
         _ host: String,
         _ port: Int,
         _ idleMax: Duration,
@@ -67,10 +67,10 @@ package final class FakeServer: Sendable {
     ///
     /// Calls in progress still get their responses.
     package func stop() async {
-        await take()?.stop()
+        await takeListener()?.stop()
     }
 
-    private func take() -> HTTPHost? {
+    private func takeListener() -> HTTPHost? {
         listener.withLock { listener in
             defer { listener = nil }
             return listener
@@ -82,9 +82,9 @@ package final class FakeServer: Sendable {
     /// Starts or stops refusing connections on the port of the fake.
     package func refuse(_ isRefusing: Bool) async throws(StartError) {
         if isRefusing {
-            await take()?.close()
+            await takeListener()?.close()
         } else if self.isRefusing {
-            let opened = try await reopened()
+            let opened = try await reopen()
             listener.withLock { $0 = opened }
         }
     }
@@ -93,7 +93,7 @@ package final class FakeServer: Sendable {
     ///
     /// A program that Assay has just started keeps a copy of every open socket until its own code
     /// runs. Until then the port is in use, although this process has closed it.
-    private func reopened() async throws(StartError) -> HTTPHost {
+    private func reopen() async throws(StartError) -> HTTPHost {
         let clock = ContinuousClock()
         let giveUp = clock.now + Self.reopenMax
         var pause = Duration.milliseconds(1)
@@ -114,20 +114,20 @@ package final class FakeServer: Sendable {
     static func answer(
         _ request: HTTPMessage.Request,
         _ party: Exchange.Party,
-        _ world: FakeWorld
+        _ world: FakeRegistry
     ) -> HTTPHost.Answer {
         if let response = SelfCheck.response(to: request) { return .whole(response) }
         if party == .despia, let script = DespiaShim.response(to: request, world) {
             return .whole(script)
         }
         let reply = Self.reply(to: request, party, world)
-        switch reply.manner {
+        switch reply.sendMode {
         case .answer: return .whole(reply.response)
         case .half: return .half(reply.response)
         case .reset: return .reset
         case .never:
             return .held {
-                await world.untilReleased(reply.namespace)
+                await world.waitUntilReleased(reply.namespace)
             }
         case .hang(let milliseconds):
             return .later {
@@ -148,17 +148,17 @@ package final class FakeServer: Sendable {
     package static func reply(
         to request: HTTPMessage.Request,
         _ party: Exchange.Party,
-        _ world: FakeWorld
+        _ world: FakeRegistry
     ) -> Reply {
         let invoked = world.journal.elapsed
         var request = request
         request.readBody()
         let reply = world.respond(party, to: request)
         let outcome: Exchange.Outcome =
-            switch reply.manner {
+            switch reply.sendMode {
             case .answer, .slow: .answered(reply.response)
             case .reset, .half:
-                reply.effects.isEmpty && reply.manner == .reset
+                reply.effects.isEmpty && reply.sendMode == .reset
                     ? .failed(.closed, "connection reset (planned fault)")
                     : .answerLost(reply.response)
             case .hang: .failed(.closed, "connection reset after a wait (planned fault)")

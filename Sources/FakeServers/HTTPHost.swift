@@ -81,7 +81,7 @@ final class HTTPHost: Sendable {
         options: [ConnectionOption] = [.noDelay, .halfClosure],
         threads: MultiThreadedEventLoopGroup = .singleton,
         report: @escaping @Sendable (ConnectionFault) -> Void,
-        shortages: Shortages = Shortages(),
+        shortages: ResourceShortages = ResourceShortages(),
         handler: @escaping Handler
     ) async throws(StartError) {
         self.host = host
@@ -90,11 +90,11 @@ final class HTTPHost: Sendable {
             listener = try await ServerBootstrap(group: threads)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .serverChannelInitializer { $0.pipeline.addHandler(AcceptErrors(shortages)) }
+                .serverChannelInitializer { $0.pipeline.addHandler(AcceptErrorHandler(shortages)) }
                 .childChannelInitializer { channel in
                     ConnectionOptions.accept(channel, options, report: report) { channel in
                         let pipeline = channel.pipeline.syncOperations
-                        try pipeline.addHandler(Self.idleGuard(idleMax))
+                        try pipeline.addHandler(Self.makeIdleHandler(idleMax))
                         let connection = Connection(handler, now)
                         try Self.add(connection, to: pipeline)
                         connections.add(
@@ -121,7 +121,7 @@ final class HTTPHost: Sendable {
     /// given time.
     ///
     /// It must be the first handler of the pipeline.
-    static func idleGuard(_ idleMax: Duration) -> IdleStateHandler {
+    static func makeIdleHandler(_ idleMax: Duration) -> IdleStateHandler {
         IdleStateHandler(readTimeout: .milliseconds(Int64(idleMax.milliseconds)))
     }
 
@@ -229,9 +229,9 @@ private final class Connection: ChannelInboundHandler {
 
     /// The maximum number of bytes of an oversized body that are read and discarded before the
     /// connection is closed.
-    private static let unwantedMax = 64 << 20
+    private static let discardedByteCountMax = 64 << 20
     /// The maximum length in bytes of a body that is flushed together with the end of its response.
-    private static let pieceMax = 16 << 10
+    private static let flushedBodyMax = 16 << 10
 
     private let handler: HTTPHost.Handler
     private let now: (@Sendable () -> Instant)?
@@ -239,24 +239,24 @@ private final class Connection: ChannelInboundHandler {
     /// The head of the request that is being read or answered.
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
-    private var unwanted = 0
+    private var discardedByteCount = 0
     /// Whether a request is complete but its response has not been sent.
-    private var isAnswering = false
+    private var isResponding = false
     /// Whether the response is written but the caller has not read it.
-    private var isUnread = false
+    private var isResponseUnread = false
     /// Whether the request gets no response, because of a planned fault.
-    private var isHeld = false
+    private var isResponseWithheld = false
     /// Whether the connection accepts no request after the current one.
-    private var isLast = false
+    private var isLastRequest = false
     /// Whether the last response of the connection has been written.
-    private var isOver = false
+    private var hasSentLastResponse = false
     private var lines: Task<Void, Never>?
     /// The number of the line of a streamed response that waits to be sent; nil when none is
     /// waiting.
     private var waitingLine: Int?
     /// The number of the line that was waiting to be sent when the connection was last idle.
     private var lastWaitingLine: Int?
-    private var dated: (seconds: Int64, text: String)?
+    private var cachedDate: (seconds: Int64, text: String)?
 
     init(_ handler: @escaping HTTPHost.Handler, _ now: (@Sendable () -> Instant)?) {
         self.handler = handler
@@ -271,29 +271,30 @@ private final class Connection: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         // Requests after the last one are ignored.
-        if isOver { return }
+        if hasSentLastResponse { return }
         switch unwrapInboundIn(data) {
         case .head(let head):
             self.head = head
             body.clear()
-            unwanted = 0
+            discardedByteCount = 0
             if head.headers[canonicalForm: "expect"].contains("100-continue"), !isTooLong(head) {
                 write(.head(HTTPResponseHead(version: head.version, status: .continue)))
                 context.flush()
             }
         case .body(var part):
-            if unwanted == 0, body.readableBytes + part.readableBytes <= HTTPHost.bodyMax {
+            if discardedByteCount == 0, body.readableBytes + part.readableBytes <= HTTPHost.bodyMax
+            {
                 if body.readableBytes == 0 { body = part } else { body.writeBuffer(&part) }
             } else {
-                unwanted += part.readableBytes
-                if unwanted > Self.unwantedMax { context.close(promise: nil) }
+                discardedByteCount += part.readableBytes
+                if discardedByteCount > Self.discardedByteCountMax { context.close(promise: nil) }
             }
         case .end:
             guard let head else { return }
-            isAnswering = true
-            guard unwanted == 0 else {
-                isLast = true
-                return carryOut(.whole(HTTPMessage.Response(413)))
+            isResponding = true
+            guard discardedByteCount == 0 else {
+                isLastRequest = true
+                return sendResponse(.whole(HTTPMessage.Response(413)))
             }
             let message = HTTPMessage.Request(
                 head.method.rawValue,
@@ -303,7 +304,7 @@ private final class Connection: ChannelInboundHandler {
                 body: Array(body.readableBytesView)
             )
             body = ByteBuffer()
-            carryOut(handler(message))
+            sendResponse(handler(message))
         }
     }
 
@@ -321,11 +322,11 @@ private final class Connection: ChannelInboundHandler {
             }
             lastWaitingLine = waitingLine
         // A connection that waits for its response, or is held by a planned fault, is not idle.
-        case is IdleStateHandler.IdleStateEvent where !isAnswering || isUnread:
+        case is IdleStateHandler.IdleStateEvent where !isResponding || isResponseUnread:
             context.close(promise: nil)
         case ChannelEvent.inputClosed:
-            isLast = true
-            if !isAnswering || isHeld { context.close(promise: nil) }
+            isLastRequest = true
+            if !isResponding || isResponseWithheld { context.close(promise: nil) }
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -342,13 +343,13 @@ private final class Connection: ChannelInboundHandler {
     /// Closes the connection after the response to the current request, or at once when there is
     /// none.
     func finish() {
-        isLast = true
-        if !isAnswering { context?.close(promise: nil) }
+        isLastRequest = true
+        if !isResponding { context?.close(promise: nil) }
     }
 
     // MARK: Responses
 
-    private func carryOut(_ answer: HTTPHost.Answer) {
+    private func sendResponse(_ answer: HTTPHost.Answer) {
         guard let context else { return }
         switch answer {
         case .whole(let response): write(response)
@@ -364,18 +365,18 @@ private final class Connection: ChannelInboundHandler {
             sent.whenComplete { _ in bound.value.reset() }
         case .reset: reset()
         case .held(let wait):
-            isHeld = true
+            isResponseWithheld = true
             let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
             lines = Task {
                 await wait()
                 bound.eventLoop.execute { bound.value.reset() }
             }
-        case .lines(let lines): pass(lines, context)
+        case .lines(let lines): sendLines(lines, context)
         case .later(let body):
             let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
             Task {
                 let answer = (try? await body()) ?? .reset
-                bound.eventLoop.execute { bound.value.carryOut(answer) }
+                bound.eventLoop.execute { bound.value.sendResponse(answer) }
             }
         }
     }
@@ -393,17 +394,17 @@ private final class Connection: ChannelInboundHandler {
         write(.head(head))
         if !isShort, !response.body.isEmpty, self.head?.method != .HEAD {
             write(.body(.byteBuffer(ByteBuffer(bytes: response.body))))
-            if response.body.count > Self.pieceMax { context?.flush() }
+            if response.body.count > Self.flushedBodyMax { context?.flush() }
         }
         // The next request waits until this response is sent. Otherwise a caller that never reads
         // would fill the memory with responses.
-        isUnread = context?.channel.isWritable == false
-        if isUnread { context?.flush() } else { end() }
+        isResponseUnread = context?.channel.isWritable == false
+        if isResponseUnread { context?.flush() } else { end() }
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if isUnread, context.channel.isWritable {
-            isUnread = false
+        if isResponseUnread, context.channel.isWritable {
+            isResponseUnread = false
             end()
         }
         context.fireChannelWritabilityChanged()
@@ -412,12 +413,12 @@ private final class Connection: ChannelInboundHandler {
     /// Ends the response and waits for the next request, or closes the connection.
     private func end() {
         guard let context else { return }
-        let isLast = isLast || self.head?.isKeepAlive == false
-        isAnswering = false
-        isOver = isLast
+        let isLastRequest = isLastRequest || self.head?.isKeepAlive == false
+        isResponding = false
+        hasSentLastResponse = isLastRequest
         self.head = nil
         let sent = context.writeAndFlush(wrapOutboundOut(.end(nil)))
-        if isLast {
+        if isLastRequest {
             let channel = context.channel
             sent.whenComplete { _ in channel.close(promise: nil) }
         }
@@ -431,7 +432,7 @@ private final class Connection: ChannelInboundHandler {
             headers.add(name: field.name, value: field.value)
         }
         if let date = date() { headers.add(name: "date", value: date) }
-        if isLast || self.head?.isKeepAlive == false {
+        if isLastRequest || self.head?.isKeepAlive == false {
             headers.replaceOrAdd(name: "connection", value: "close")
         } else if self.head?.version == .http1_0 {
             headers.replaceOrAdd(name: "connection", value: "keep-alive")
@@ -447,14 +448,14 @@ private final class Connection: ChannelInboundHandler {
     private func date() -> String? {
         guard let now else { return nil }
         let seconds = now().seconds
-        if dated?.seconds != seconds {
-            dated = (seconds, Instant(milliseconds: seconds * 1000).httpText)
+        if cachedDate?.seconds != seconds {
+            cachedDate = (seconds, Instant(milliseconds: seconds * 1000).httpText)
         }
-        return dated?.text
+        return cachedDate?.text
     }
 
     /// Sends a stream of lines, each when it is available and the previous line has been sent.
-    private func pass(_ lines: AsyncStream<String>, _ context: ChannelHandlerContext) {
+    private func sendLines(_ lines: AsyncStream<String>, _ context: ChannelHandlerContext) {
         let type = HTTPMessage.Field("content-type", "application/x-ndjson")
         write(.head(head(of: HTTPMessage.Response(200, fields: [type]))))
         context.flush()

@@ -17,12 +17,12 @@ package enum JournalLine {
     ///
     /// A name that one provider uses for secrets may be harmless in the exchanges of another
     /// provider.
-    struct ByProvider {
-        private let standard: Redaction
+    struct RedactionByProvider {
+        private let defaultRedaction: Redaction
         private let own: [Exchange.Party: Redaction]
 
         init(_ declared: SecretDeclaration, _ providers: ProviderTable) {
-            standard = JournalLine.redaction(declared)
+            defaultRedaction = JournalLine.redaction(declared)
             var own: [Exchange.Party: Redaction] = [:]
             for provider in providers.entries {
                 var all = declared
@@ -33,7 +33,7 @@ package enum JournalLine {
         }
 
         func value(_ exchange: Exchange) -> JSONValue {
-            JournalLine.value(exchange, own[exchange.to] ?? own[exchange.from] ?? standard)
+            JournalLine.value(exchange, own[exchange.to] ?? own[exchange.from] ?? defaultRedaction)
         }
     }
 
@@ -81,7 +81,7 @@ package enum JournalLine {
         case .sentinel: "sentinel"
         case .restart(let text): "restart: \(text)"
         case .appCall(let name): "call: \(name)"
-        case .gesture(let name): "gesture: \(name)"
+        case .userAction(let name): "gesture: \(name)"
         case .screen: "screen"
         }
     }

@@ -2,7 +2,7 @@ package import Conformance
 internal import Synchronization
 
 /// Receives everything that is written to a journal, synchronously, as part of the write.
-package protocol JournalTap: Sendable {
+package protocol JournalObserver: Sendable {
     /// Called when a request is written to the journal, before the request is forwarded.
     func began(_ exchange: Exchange)
     /// Called when the body of a request is complete, if the request was written to the journal
@@ -16,11 +16,11 @@ package protocol JournalTap: Sendable {
         at microseconds: Int64
     )
     /// Called for each message on a WebSocket, after the exchange that opened the WebSocket.
-    func said(_ message: SocketMessage, at microseconds: Int64)
+    func said(_ message: WebSocketMessage, at microseconds: Int64)
 }
 
 /// A complete message on a WebSocket.
-package struct SocketMessage: Hashable, Sendable {
+package struct WebSocketMessage: Hashable, Sendable {
     /// The number of the exchange that opened the WebSocket.
     package let sequence: Int
     package let from: Exchange.Party
@@ -57,7 +57,7 @@ package final class LiveJournal: Sendable {
 
     /// The number of entries that a follower, a client that streams the journal, may lag behind
     /// before its stream ends.
-    private static let lagMax = 65_536
+    private static let followerLagMax = 65_536
 
     /// The maximum number of notes about errors of Assay.
     private static let notesMax = 100
@@ -73,7 +73,7 @@ package final class LiveJournal: Sendable {
     private let followers = Locked(Followers())
     private let followerCount = Atomic<Int>(0)
     private let time: @Sendable () -> Duration
-    private let tap = Locked<(any JournalTap)?>(nil)
+    private let tap = Locked<(any JournalObserver)?>(nil)
     private let hasTap = Atomic<Bool>(false)
 
     /// Creates an empty journal.
@@ -100,7 +100,7 @@ package final class LiveJournal: Sendable {
         exchange.invoked = elapsed
         let entry = Journal.Entry(exchange)
         let sequence = storage.withLock { $0.append(entry) }
-        if let tap = tapped {
+        if let tap = currentObserver {
             exchange.sequence = sequence
             tap.began(exchange)
         }
@@ -108,12 +108,12 @@ package final class LiveJournal: Sendable {
     }
 
     /// Passes everything that is written to the journal from now on to a tap too.
-    package func tap(_ tap: any JournalTap) {
+    package func tap(_ tap: any JournalObserver) {
         self.tap.withLock { $0 = tap }
         hasTap.store(true, ordering: .releasing)
     }
 
-    private var tapped: (any JournalTap)? {
+    private var currentObserver: (any JournalObserver)? {
         guard hasTap.load(ordering: .acquiring) else { return nil }
         return tap.withLock { $0 }
     }
@@ -122,13 +122,13 @@ package final class LiveJournal: Sendable {
     /// complete.
     package func sent(_ sequence: Int, _ fields: [HTTPMessage.Field], _ body: [UInt8]) {
         storage.withLock { $0.sent(sequence, fields, body) }
-        tapped?.sent(sequence, fields, body)
+        currentObserver?.sent(sequence, fields, body)
     }
 
     /// Passes a message on a WebSocket to the tap.
     ///
     /// The journal does not keep the message, because no rule checks messages on WebSockets.
-    package func said(_ message: SocketMessage) { tapped?.said(message, at: elapsed) }
+    package func said(_ message: WebSocketMessage) { currentObserver?.said(message, at: elapsed) }
 
     package func complete(
         _ sequence: Int,
@@ -140,8 +140,8 @@ package final class LiveJournal: Sendable {
         storage.withLock {
             $0.complete(sequence, outcome, effects: effects, namespace: namespace, at: now)
         }
-        tapped?.completed(sequence, outcome, effects, namespace: namespace, at: now)
-        tell(sequence)
+        currentObserver?.completed(sequence, outcome, effects, namespace: namespace, at: now)
+        notifyFollowers(sequence)
     }
 
     /// Writes the request and the response of an exchange that has already ended.
@@ -151,7 +151,7 @@ package final class LiveJournal: Sendable {
         exchange.completed = elapsed
         let entry = Journal.Entry(exchange)
         let sequence = storage.withLock { $0.append(entry) }
-        if let tap = tapped {
+        if let tap = currentObserver {
             exchange.sequence = sequence
             tap.began(exchange)
             tap.completed(
@@ -162,10 +162,10 @@ package final class LiveJournal: Sendable {
                 at: exchange.completed ?? invoked
             )
         }
-        tell(sequence)
+        notifyFollowers(sequence)
     }
 
-    private func tell(_ sequence: Int) {
+    private func notifyFollowers(_ sequence: Int) {
         // There is almost never a follower, and this check needs no lock.
         guard followerCount.load(ordering: .relaxed) > 0 else { return }
         let late = followers.withLock { followers in
@@ -212,7 +212,7 @@ package final class LiveJournal: Sendable {
     package func follow() -> AsyncStream<Int> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int.self,
-            bufferingPolicy: .bufferingOldest(Self.lagMax)
+            bufferingPolicy: .bufferingOldest(Self.followerLagMax)
         )
         let number = followers.withLock { followers in
             followers.next += 1

@@ -16,7 +16,7 @@ struct NamespaceIDs: Sendable {
     ///
     /// - Parameter namespaces: The name of the namespace for each user ID.
     init(_ namespaces: [String: String]) {
-        for (id, namespace) in namespaces { give(id, to: namespace) }
+        for (id, namespace) in namespaces { assign(id, to: namespace) }
     }
 
     /// Returns the namespace of the first string that is a user ID of a namespace.
@@ -28,7 +28,7 @@ struct NamespaceIDs: Sendable {
     func ids(of namespace: String) -> [String] { idsByNamespace[namespace]?.sorted() ?? [] }
 
     /// Assigns a user ID to a namespace, and removes it from any other namespace.
-    mutating func give(_ id: String, to namespace: String) {
+    mutating func assign(_ id: String, to namespace: String) {
         if let old = namespaces.updateValue(namespace, forKey: id), old != namespace {
             idsByNamespace[old]?.remove(id)
         }

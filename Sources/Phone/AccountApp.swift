@@ -16,15 +16,15 @@ package struct AccountApp: Sendable {
     ///
     /// Each default is the correct decision.
     struct Policy: Sendable {
-        var refused: @Sendable (inout AccountApp, Stage) -> Void = { $0.refused($1) }
-        var person: @Sendable (AccountApp, Stage, _ localID: String?) -> String? = {
-            $0.person($1, $2)
+        var refused: @Sendable (inout AccountApp, RequestStep) -> Void = { $0.refused($1) }
+        var resultingUserID: @Sendable (AccountApp, RequestStep, _ localID: String?) -> String? = {
+            $0.resultingUserID($1, $2)
         }
-        var forget: @Sendable (inout AccountApp) -> Void = { $0.forget() }
+        var clearUserID: @Sendable (inout AccountApp) -> Void = { $0.clearUserID() }
     }
 
     /// A user action in the app, such as a sign-in or a purchase.
-    package struct Act: Hashable, Sendable {
+    package struct AccountAction: Hashable, Sendable {
         package var name: AppAction.Name
         package var email = ""
         package var password = ""
@@ -46,7 +46,7 @@ package struct AccountApp: Sendable {
     }
 
     /// One step of a user action: a call, or the preparation of a call.
-    enum Stage: Hashable {
+    enum RequestStep: Hashable {
         case anonymousSession, configure, register, link, password, wrongPassword, lookup, identify
         case google, googleAgain, buy, restore, sendCode, readMail, reset, refresh
         case deleteAtBackend, deleteAtFirebase
@@ -70,8 +70,8 @@ package struct AccountApp: Sendable {
     package private(set) var failure: String?
     private var idToken: String?
     private var refreshToken: String?
-    private(set) var act = Act(.launch)
-    var stages: [Stage] = []
+    private(set) var action = AccountAction(.launch)
+    var requestSteps: [RequestStep] = []
     private var code = ""
     private var callCount = 0
     private let installID: String
@@ -95,7 +95,7 @@ package struct AccountApp: Sendable {
 
     // MARK: Actions
 
-    private static func stages(of name: AppAction.Name) -> [Stage] {
+    private static func requestSteps(of name: AppAction.Name) -> [RequestStep] {
         switch name {
         case .launch: [.anonymousSession, .configure, .register]
         case .signUp: [.link, .lookup, .identify, .register]
@@ -121,11 +121,11 @@ package struct AccountApp: Sendable {
     /// Starts a user action.
     ///
     /// - Returns: The first call of the action; nil when the action needs no call.
-    package mutating func begin(_ act: Act) -> Call? {
-        self.act = act
+    package mutating func begin(_ action: AccountAction) -> Call? {
+        self.action = action
         failure = nil
-        stages = Self.stages(of: act.name)
-        if act.name == .logout { signOut() }
+        requestSteps = Self.requestSteps(of: action.name)
+        if action.name == .logout { signOut() }
         return next()
     }
 
@@ -134,49 +134,49 @@ package struct AccountApp: Sendable {
     /// - Parameter answer: The response to the last call; nil when no response arrived.
     /// - Returns: The next call; nil when the action is over.
     package mutating func take(_ answer: HTTPMessage.Response?) -> Call? {
-        guard let stage = stages.first else { return nil }
-        stages.removeFirst()
+        guard let requestStep = requestSteps.first else { return nil }
+        requestSteps.removeFirst()
         let body = answer.flatMap { try? JSONValue(parsing: $0.body) } ?? .null
         let isDone = (200..<300).contains(answer?.status ?? 0)
-        if !isDone { fail(stage, body) } else { learn(stage, body) }
+        if !isDone { fail(requestStep, body) } else { recordResult(requestStep, body) }
         return next()
     }
 
     /// Ends the user action after a refused call, without any change of the user.
-    private mutating func fail(_ stage: Stage, _ body: JSONValue) {
-        switch stage {
+    private mutating func fail(_ requestStep: RequestStep, _ body: JSONValue) {
+        switch requestStep {
         // After a password reset, the old password must be refused.
         case .wrongPassword: return
         // The Google account already belongs to a Firebase user, so the app signs in instead of
         // linking the account.
-        case .google: stages.insert(.googleAgain, at: 0)
+        case .google: requestSteps.insert(.googleAgain, at: 0)
         // The next user action calls the backend again.
         case .register, .deleteAtBackend: return
         // The backend may delete the Firebase user itself. The SDK then signs the user out
         // (Firebase fact sheet, section 5.1: `auth/user-token-expired`).
-        case .deleteAtFirebase where Self.isGone(body): signOut()
+        case .deleteAtFirebase where Self.isAccountMissing(body): signOut()
         default:
-            failure = "\(stage): " + (body["error"]?["message"]?.string ?? body.text)
-            policy.refused(&self, stage)
+            failure = "\(requestStep): " + (body["error"]?["message"]?.string ?? body.text)
+            policy.refused(&self, requestStep)
         }
     }
 
     /// Ends the user action after a refused call.
     ///
     /// The current user stays the same.
-    mutating func refused(_ stage: Stage) { stages = [] }
+    mutating func refused(_ requestStep: RequestStep) { requestSteps = [] }
 
-    private mutating func learn(_ stage: Stage, _ body: JSONValue) {
-        switch stage {
+    private mutating func recordResult(_ requestStep: RequestStep, _ body: JSONValue) {
+        switch requestStep {
         case .anonymousSession: keepSession(body)
         case .link, .password, .google, .googleAgain:
             keepSession(body)
-            uid = policy.person(self, stage, body["localId"]?.string)
+            uid = policy.resultingUserID(self, requestStep, body["localId"]?.string)
         case .wrongPassword: failure = "the old password still works after the password reset"
         case .identify: revenueCatID = uid ?? revenueCatID
         case .readMail:
             code =
-                body["oobCodes"]?.array?.last { $0["email"]?.string == act.email }?["oobCode"]?
+                body["oobCodes"]?.array?.last { $0["email"]?.string == action.email }?["oobCode"]?
                 .string ?? ""
         case .refresh: idToken = body["id_token"]?.string ?? idToken
         case .deleteAtFirebase: signOut()
@@ -187,9 +187,9 @@ package struct AccountApp: Sendable {
 
     /// Returns the ID of the user, which is the Firebase uid for every sign-in method and password
     ///
-    func person(_ stage: Stage, _ localID: String?) -> String? { localID }
+    func resultingUserID(_ requestStep: RequestStep, _ localID: String?) -> String? { localID }
 
-    private static func isGone(_ body: JSONValue) -> Bool {
+    private static func isAccountMissing(_ body: JSONValue) -> Bool {
         body["error"]?["message"]?.string == "USER_NOT_FOUND"
     }
 
@@ -206,15 +206,15 @@ package struct AccountApp: Sendable {
     // MARK: Calls
 
     private mutating func next() -> Call? {
-        while let stage = stages.first {
-            if let call = call(stage) { return call }
-            stages.removeFirst()
+        while let requestStep = requestSteps.first {
+            if let call = call(requestStep) { return call }
+            requestSteps.removeFirst()
         }
         return nil
     }
 
-    private mutating func call(_ stage: Stage) -> Call? {
-        switch stage {
+    private mutating func call(_ requestStep: RequestStep) -> Call? {
+        switch requestStep {
         case .anonymousSession: return user("signUp", ["returnSecureToken": true])
         case .configure: return configure()
         case .register:
@@ -222,7 +222,7 @@ package struct AccountApp: Sendable {
                 route: "register",
                 values: [
                     "id": revenueCatID, "device": installID, "platform": "ios",
-                    "source": act.name.rawValue,
+                    "source": action.name.rawValue,
                 ],
                 token: idToken
             )
@@ -230,13 +230,14 @@ package struct AccountApp: Sendable {
         case .link:
             return user(
                 "signUp",
-                present([
-                    ("email", .string(act.email)), ("password", .string(act.password)),
+                withoutMissingValues([
+                    ("email", .string(action.email)), ("password", .string(action.password)),
                     ("idToken", idToken.map(JSONValue.string)), ("returnSecureToken", true),
                 ])
             )
-        case .password: return signIn(act.name == .forgotPassword ? newPassword : act.password)
-        case .wrongPassword: return signIn(act.password)
+        case .password:
+            return signIn(action.name == .forgotPassword ? newPassword : action.password)
+        case .wrongPassword: return signIn(action.password)
         case .lookup: return idToken.flatMap { user("lookup", ["idToken": .string($0)]) }
         case .google: return google(linking: true)
         case .googleAgain: return google(linking: false)
@@ -246,7 +247,7 @@ package struct AccountApp: Sendable {
         case .sendCode:
             return user(
                 "sendOobCode",
-                ["requestType": "PASSWORD_RESET", "email": .string(act.email)]
+                ["requestType": "PASSWORD_RESET", "email": .string(action.email)]
             )
         case .readMail:
             return .mail(HTTPMessage.Request("GET", "/emulator/v1/projects/PROJECT/oobCodes"))
@@ -269,9 +270,9 @@ package struct AccountApp: Sendable {
         }
     }
 
-    private var newPassword: String { "new-" + act.password }
+    private var newPassword: String { "new-" + action.password }
 
-    private func present(_ members: [(String, JSONValue?)]) -> JSONObject {
+    private func withoutMissingValues(_ members: [(String, JSONValue?)]) -> JSONObject {
         JSONObject(
             members: members.compactMap { name, value in
                 value.map { .init(key: name, value: $0) }
@@ -294,7 +295,7 @@ package struct AccountApp: Sendable {
         user(
             "signInWithPassword",
             [
-                "email": .string(act.email), "password": .string(password),
+                "email": .string(action.email), "password": .string(password),
                 "returnSecureToken": true,
             ]
         )
@@ -305,7 +306,7 @@ package struct AccountApp: Sendable {
     /// Firebase's emulator accepts this token unsigned (Firebase fact sheet, section 6).
     private func google(linking: Bool) -> Call {
         let token: JSONValue = [
-            "sub": .string("google-" + act.email), "email": .string(act.email),
+            "sub": .string("google-" + action.email), "email": .string(action.email),
             "email_verified": true,
         ]
         var body: JSONObject = [
@@ -332,7 +333,7 @@ package struct AccountApp: Sendable {
         )
     }
 
-    private func sdk(_ path: String, _ body: JSONObject) -> Call {
+    private func sdkCall(_ path: String, _ body: JSONObject) -> Call {
         .revenueCat(
             HTTPMessage.Request(
                 "POST",
@@ -349,13 +350,13 @@ package struct AccountApp: Sendable {
 
     /// Configures the RevenueCat SDK, which creates an anonymous ID when no user is signed in.
     private mutating func configure() -> Call? {
-        policy.forget(&self)
+        policy.clearUserID(&self)
         return nil
     }
 
     /// Creates a new anonymous ID, also at a logout, so that later purchases do not belong to the
     /// previous user.
-    mutating func forget() {
+    mutating func clearUserID() {
         callCount += 1
         var generator = SeededGenerator(seed: 0, text: "\(seed)/\(callCount)")
         var hex = ""
@@ -369,7 +370,7 @@ package struct AccountApp: Sendable {
     /// user.
     private func identify() -> Call? {
         guard let uid, uid != revenueCatID else { return nil }
-        return sdk(
+        return sdkCall(
             "/v1/subscribers/identify",
             ["app_user_id": .string(revenueCatID), "new_app_user_id": .string(uid)]
         )
@@ -377,13 +378,13 @@ package struct AccountApp: Sendable {
 
     private mutating func buy() -> Call? {
         callCount += 1
-        let receipt = Receipt(token: "receipt-\(seed)-\(callCount)", product: act.product)
+        let receipt = Receipt(token: "receipt-\(seed)-\(callCount)", product: action.product)
         receipts.append(receipt)
         return self.receipt(receipt, isRestore: false)
     }
 
     private func receipt(_ receipt: Receipt, isRestore: Bool) -> Call {
-        sdk(
+        sdkCall(
             "/v1/receipts",
             [
                 "app_user_id": .string(revenueCatID), "fetch_token": .string(receipt.token),

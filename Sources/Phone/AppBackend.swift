@@ -34,7 +34,7 @@ package struct AppBackend: Hashable, Sendable {
 
     /// Records that a RevenueCat webhook reported a purchase, unless the plan hides purchases from
     /// the backend.
-    package mutating func learn(_ product: String, of id: String) {
+    package mutating func recordPurchase(_ product: String, of id: String) {
         if plan.learnsPurchases { productByID[id] = product }
     }
 
@@ -68,14 +68,14 @@ package struct AppBackend: Hashable, Sendable {
         var id = ""
         for (part, found) in zip(wanted.path, given.path) where part != found {
             guard let text = Template(String(part)).value(of: "id", in: found) else { return nil }
-            id = FormText.decoded(text, plusIsBlank: false)
+            id = FormText.decoded(text, decodesPlusAsSpace: false)
         }
         for part in wanted.query {
             let template = Template(String(part))
             guard template.names.contains("id") else { continue }
             guard let text = given.query.compactMap({ template.value(of: "id", in: $0) }).first
             else { return nil }
-            id = FormText.decoded(text, plusIsBlank: false)
+            id = FormText.decoded(text, decodesPlusAsSpace: false)
         }
         return id
     }
@@ -103,13 +103,14 @@ package struct AppBackend: Hashable, Sendable {
                 HTTPMessage.Response(status, json: ["error": "planned"]),
                 after: .zero
             )
-        case .slow(let time): return .answered(usual(route, request, planned, ids), after: time)
+        case .slow(let time):
+            return .answered(usualResponse(route, request, planned, ids), after: time)
         case .ok, .otherID, .noID, .nullID, .undefinedID, .claimed, .recovered:
-            return .answered(usual(route, request, planned, ids), after: .zero)
+            return .answered(usualResponse(route, request, planned, ids), after: .zero)
         }
     }
 
-    private mutating func usual(
+    private mutating func usualResponse(
         _ route: String,
         _ request: HTTPMessage.Request,
         _ planned: AppBackendPlan.Answer,

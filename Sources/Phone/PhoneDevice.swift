@@ -4,7 +4,7 @@ package import Providers
 /// Applies the `phone:` steps of a contract to the fake Despia device.
 extension DespiaState {
     /// The properties of a run that a `phone:` step needs.
-    package struct Scene: Sendable {
+    package struct StepContext: Sendable {
         package let namespace: Namespace
         package let base: Instant
         package let profile: Profile
@@ -31,13 +31,13 @@ extension DespiaState {
     ///   - change: The change that the step describes.
     ///   - product: The product that a completed payment sheet sells; nil for the product that the
     ///     sheet offers.
-    ///   - scene: The properties of the run.
+    ///   - context: The properties of the run.
     ///   - now: The time of the change.
     /// - Returns: The replies that the native side sends to the page.
     package mutating func apply(
         _ change: PhoneChange,
         product: String?,
-        in scene: Scene,
+        in context: StepContext,
         at now: Instant
     ) -> [JSONValue] {
         let phone = change.phone
@@ -52,13 +52,13 @@ extension DespiaState {
             )
         }
         if !change.vault.isEmpty {
-            var values = TemplateValues(namespace: scene.namespace, base: scene.base)
+            var values = TemplateValues(namespace: context.namespace, base: context.base)
             var items: [String: String?] = [:]
-            for (role, text) in change.vault { items[scene.key(role)] = values.fill(text) }
+            for (role, text) in change.vault { items[context.key(role)] = values.fill(text) }
             carryOut(.fillVault(items), on: phone, at: now)
         }
         if let history = change.history {
-            let list = history.enumerated().map { scene.purchase($0.element, number: $0.offset) }
+            let list = history.enumerated().map { context.purchase($0.element, number: $0.offset) }
             carryOut(.setHistory(list), on: phone, at: now)
         }
         switch change.installID {
@@ -66,14 +66,14 @@ extension DespiaState {
         case .late(let delay): settings.uuidDelay = delay.milliseconds
         case nil: break
         }
-        return change.act.map { carryOut($0, phone, product, scene, at: now) } ?? []
+        return change.act.map { carryOut($0, phone, product, context, at: now) } ?? []
     }
 
     private mutating func carryOut(
-        _ act: PhoneChange.Act,
+        _ act: PhoneChange.OwnerAction,
         _ phone: String,
         _ product: String?,
-        _ scene: Scene,
+        _ context: StepContext,
         at now: Instant
     ) -> [JSONValue] {
         switch act {
@@ -82,32 +82,32 @@ extension DespiaState {
         case .cloned:
             let install = show("phone")["installUuid"]?.string
             return carryOut(.setInstallID(install), on: phone, at: now)
-        case .loseID: return carryOut(.fillVault([scene.key(.id): nil]), on: phone, at: now)
-        case .complete: return close(.complete, phone, product, scene, at: now)
-        case .cancel: return close(.cancel, phone, product, scene, at: now)
-        case .fail: return close(.fail, phone, product, scene, at: now)
+        case .loseID: return carryOut(.fillVault([context.key(.id): nil]), on: phone, at: now)
+        case .complete: return close(.complete, phone, product, context, at: now)
+        case .cancel: return close(.cancel, phone, product, context, at: now)
+        case .fail: return close(.fail, phone, product, context, at: now)
         }
     }
 }
 
 extension DespiaState {
     private mutating func close(
-        _ ending: DespiaDevice.Paywall.Ending,
+        _ ending: DespiaDevice.Paywall.PurchaseOutcome,
         _ phone: String,
         _ product: String?,
-        _ scene: Scene,
+        _ context: StepContext,
         at now: Instant
     ) -> [JSONValue] {
         let sheet = Operation.closeSheet(
             ending,
             product: product,
-            environment: scene.environment
+            environment: context.environment
         )
         return carryOut(sheet, on: phone, at: now)
     }
 }
 
-extension DespiaState.Scene {
+extension DespiaState.StepContext {
     fileprivate func key(_ role: PhoneChange.VaultRole) -> String {
         profile.app.vaultKeys[role] ?? role.rawValue
     }

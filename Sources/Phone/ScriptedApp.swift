@@ -44,13 +44,13 @@ package struct ScriptedApp: Sendable {
         var currentID: String?
         var account: String?
         /// The new user ID while a login, logout or restore is in progress; nil at other times.
-        var switchingTo: String?
+        var pendingUserID: String?
         /// User IDs that a logout gave up and that must not be used again.
-        var retired: Set<String> = []
+        var retiredIDs: Set<String> = []
         /// The user IDs whose registration failed and must be retried.
         var pending: [String] = []
         /// Flags that only the variants with faults use.
-        var notes: Set<String> = []
+        var defectFlags: Set<String> = []
 
         package init() {}
     }
@@ -58,7 +58,7 @@ package struct ScriptedApp: Sendable {
     // MARK: State
 
     package var storage: Storage
-    package internal(set) var wakeAt: Int64?
+    package internal(set) var nextWakeTime: Int64?
     let policy: Policy
     let keys: [PhoneChange.VaultRole: String]
     let userAgent: String
@@ -81,7 +81,7 @@ package struct ScriptedApp: Sendable {
     var subscription: (status: String, product: String?)?
 
     /// The maximum time for which a tap to buy waits until the app is ready, in milliseconds.
-    static let gateTime: Int64 = 8_000
+    static let paywallWaitMax: Int64 = 8_000
     static let retryCountMax = 6
 
     // MARK: Lifecycle
@@ -129,7 +129,7 @@ package struct ScriptedApp: Sendable {
         }
         guard policy.mayStart(&self, now) else { return [] }
         flows.append(Flow(policy.start, at: now))
-        return pump(at: now)
+        return runFlows(at: now)
     }
 
     /// The content of the page, with the member names of `AppExpectation.Screen.Element`.
@@ -150,20 +150,20 @@ package struct ScriptedApp: Sendable {
         case .upgrade: upgrade(at: now)
         case .restore: begin(.restore, at: now)
         case .logout: begin(.logout, at: now)
-        case .status: if isNative { flows.append(Flow([.readHistory, .show], at: now)) }
+        case .status: if isNative { flows.append(Flow([.readHistory, .showStatus], at: now)) }
         case .login(let account, let password, let agrees):
             begin(.login(account, password, agrees), at: now)
         case .tick: break
         }
-        return pump(at: now)
+        return runFlows(at: now)
     }
 
-    private enum Change {
+    private enum IDChange {
         case restore, logout
         case login(String, String, Bool)
     }
 
-    private mutating func begin(_ change: Change, at now: Int64) {
+    private mutating func begin(_ change: IDChange, at now: Int64) {
         guard isNative, isStarted, !isBusy else { return }
         var flow: Flow
         switch change {
@@ -188,20 +188,22 @@ package struct ScriptedApp: Sendable {
             error = "Buy on the web"
             return
         }
-        guard !policy.isOpening(self) else { return }
-        flows.append(Flow([.gate, .paywall], at: now))
+        guard !policy.isPaywallOpening(self) else { return }
+        flows.append(Flow([.waitForPaywall, .openPaywall], at: now))
     }
 
     /// Whether a paywall is opening or open.
     ///
     /// Only one is allowed at a time, however often the user taps (C-19).
-    var isOpening: Bool { flows.contains { $0.acts.contains(.paywall) } || isPaywallOpen }
+    var isPaywallOpening: Bool {
+        flows.contains { $0.actions.contains(.openPaywall) } || isPaywallOpen
+    }
 
     // MARK: Input of the native side
 
     private mutating func assign(_ name: String, _ value: JSONValue, at now: Int64) {
         globals[name] = (value, now)
-        policy.unexpected(&self, name, value, now)
+        policy.handleUnexpectedValue(&self, name, value, now)
     }
 
     func waits(for name: String) -> Bool {
@@ -210,26 +212,26 @@ package struct ScriptedApp: Sendable {
 
     /// The functions that the native side calls with the result of a purchase (Despia fact sheet,
     /// section 6.1).
-    static let callbacks: Set<String> = [
+    static let purchaseCallbacks: Set<String> = [
         "onRevenueCatPurchase", "onRevenueCatResult", "iapSuccess",
     ]
 
     /// Returns whether the page defines a function with this name on its window.
-    func has(_ function: String) -> Bool { policy.callbacks(self).contains(function) }
+    func has(_ function: String) -> Bool { policy.purchaseCallbacks(self).contains(function) }
 
     private mutating func called(_ name: String, _ arguments: [JSONValue], at now: Int64) {
         guard has(name) else { return }
-        policy.purchased(&self, arguments, now)
+        policy.handlePurchaseCallback(&self, arguments, now)
     }
 
     /// Handles a purchase callback.
     ///
     /// Its argument may be missing, an object, or an object as a JSON string (C-24).
-    mutating func purchased(_ arguments: [JSONValue], at now: Int64) {
+    mutating func handlePurchaseCallback(_ arguments: [JSONValue], at now: Int64) {
         isPaywallOpen = false
         var result = arguments.first
         if case .string(let text)? = result { result = try? JSONValue(parsing: text) }
         if result?["cancelled"] == true || result?["ok"] == false { return }
-        policy.learnAccess(&self, now)
+        policy.requestAccess(&self, now)
     }
 }

@@ -24,7 +24,7 @@ extension ScriptedApp {
     /// A value that the native side has already decoded is returned unchanged (Despia fact sheet,
     /// section 5; C-22).
     static func decoded(_ text: String) -> String {
-        let plain = FormText.decoded(text, plusIsBlank: false)
+        let plain = FormText.decoded(text, decodesPlusAsSpace: false)
         return plain.percentEncoded == text ? plain : text
     }
 
@@ -39,7 +39,7 @@ extension ScriptedApp {
 
     /// Sends a bridge command, clears the global variable of its reply and starts to poll the
     /// variable, in this order.
-    mutating func watch(
+    mutating func sendAndWait(
         _ command: String,
         _ name: String,
         at now: Int64,
@@ -66,6 +66,6 @@ extension ScriptedApp {
     ) -> Wait {
         callCount += 1
         output.append(.call(callCount, route: route, values: values))
-        return .answer(callCount, until: now + policy.callTime)
+        return .answer(callCount, until: now + policy.callTimeout)
     }
 }

@@ -4,10 +4,11 @@ internal import Conformance
 /// ends.
 extension ScriptedApp {
     /// One action of a flow, such as a read of the vault or a registration.
-    enum Act: Hashable {
-        case install, readVault, readHistory, resolve, lock, write, confirm, alias
-        case register, ready, busy, readLock, login, decide, unlock, mint, select, take, idle
-        case gate, paywall, pause, retry, askAccess, show
+    enum FlowAction: Hashable {
+        case install, readVault, readHistory, chooseID, lock, write, confirmWrite, alias
+        case register, finishStart, markBusy, readLock, login, decideReplacement, unlock, createID,
+            selectHistoryUser, adoptID, markIdle
+        case waitForPaywall, openPaywall, pause, retry, askAccess, showStatus
     }
 
     /// The condition for which an action of a flow waits.
@@ -21,56 +22,56 @@ extension ScriptedApp {
 
     /// A running flow of the app, such as a login: its remaining actions in order, and its data.
     struct Flow: Hashable {
-        var acts: [Act]
+        var actions: [FlowAction]
         var wait: Wait?
         var source = ""
         var id: String?
         var vaultID: String?
         var history: [JSONObject]?
         var isFromHistory = false
-        var tries = 0
+        var tryCount = 0
         var account: String?
         var password = ""
         var agrees = false
         var isLocked = false
         var startedAt: Int64 = 0
 
-        init(_ acts: [Act], at now: Int64) {
-            self.acts = acts
+        init(_ actions: [FlowAction], at now: Int64) {
+            self.actions = actions
             startedAt = now
         }
     }
 
-    mutating func pump(at now: Int64) -> [Output] {
+    mutating func runFlows(at now: Int64) -> [Output] {
         var isMoving = true
         while isMoving {
             isMoving = false
             for index in flows.indices where index < flows.count {
-                while index < flows.count, isDue(flows[index].wait, at: now) {
+                while index < flows.count, isWaitOver(flows[index].wait, at: now) {
                     isMoving = true
                     var flow = flows[index]
                     let wait = flow.wait
                     flow.wait = nil
-                    guard let act = flow.acts.first else { break }
-                    if carryOut(act, &flow, after: wait, at: now) { flow.acts.removeFirst() }
+                    guard let action = flow.actions.first else { break }
+                    if carryOut(action, &flow, after: wait, at: now) { flow.actions.removeFirst() }
                     flows[index] = flow
-                    if flow.acts.isEmpty { break }
+                    if flow.actions.isEmpty { break }
                 }
             }
-            flows.removeAll { $0.acts.isEmpty }
+            flows.removeAll { $0.actions.isEmpty }
         }
-        wakeAt = flows.compactMap { Self.moment($0.wait, globals, at: now) }.min()
+        nextWakeTime = flows.compactMap { Self.wakeTime($0.wait, globals, at: now) }.min()
         defer { output = [] }
         return output
     }
 
-    func isDue(_ wait: Wait?, at now: Int64) -> Bool {
+    func isWaitOver(_ wait: Wait?, at now: Int64) -> Bool {
         switch wait {
         case nil: true
-        case .time(let moment): now >= moment
+        case .time(let wakeTime): now >= wakeTime
         case .answer(let number, let until): answers[number] != nil || now >= until
         case .global(let name, let since, let until):
-            now >= until || Self.seen(globals[name], since: since).map { now >= $0 } ?? false
+            now >= until || Self.noticeTime(globals[name], since: since).map { now >= $0 } ?? false
         }
     }
 
@@ -78,7 +79,7 @@ extension ScriptedApp {
     ///
     /// The app polls the variable every 100 ms, starting with the command (Despia fact sheet,
     /// section 1.4).
-    static func seen(_ global: (value: JSONValue, at: Int64)?, since: Int64) -> Int64? {
+    static func noticeTime(_ global: (value: JSONValue, at: Int64)?, since: Int64) -> Int64? {
         guard let global, isReady(global.value) else { return nil }
         return since + (max(0, global.at - since) + 99) / 100 * 100
     }
@@ -94,17 +95,17 @@ extension ScriptedApp {
         }
     }
 
-    static func moment(
+    static func wakeTime(
         _ wait: Wait?,
         _ globals: [String: (value: JSONValue, at: Int64)],
         at now: Int64
     ) -> Int64? {
         switch wait {
         case nil: nil
-        case .time(let moment): moment
+        case .time(let wakeTime): wakeTime
         case .answer(_, let until): until
         case .global(let name, let since, let until):
-            min(until, seen(globals[name], since: since) ?? until)
+            min(until, noticeTime(globals[name], since: since) ?? until)
         }
     }
 
@@ -112,48 +113,53 @@ extension ScriptedApp {
     ///
     /// Returns whether the action is complete.
     mutating func carryOut(
-        _ act: Act,
+        _ action: FlowAction,
         _ flow: inout Flow,
         after wait: Wait?,
         at now: Int64
     ) -> Bool {
-        switch act {
+        switch action {
         case .install: return install(&flow, after: wait, at: now)
         case .readVault: return readVault(&flow, after: wait, at: now)
         case .readHistory: return readHistory(&flow, after: wait, at: now)
-        case .resolve: resolve(&flow, at: now)
-        case .lock: if policy.locks(flow) { write(.lock, "true", at: now) }
+        case .chooseID: chooseID(&flow, at: now)
+        case .lock: if policy.locksID(flow) { write(.lock, "true", at: now) }
         case .write: policy.write(&self, flow, now)
-        case .confirm: return confirm(&flow, after: wait, at: now)
+        case .confirmWrite: return confirmWrite(&flow, after: wait, at: now)
         case .alias: policy.alias(&self, flow, now)
         case .register: return register(&flow, after: wait, at: now)
-        case .ready: policy.ready(&self, flow)
-        case .busy:
+        case .finishStart: policy.finishStart(&self, flow)
+        case .markBusy:
             isBusy = true
             error = nil
         case .readLock:
             guard case .global(let name, _, _)? = wait else {
-                flow.wait = watch(read(.lock), key(.lock), at: now, for: policy.readTime)
+                flow.wait = sendAndWait(
+                    read(.lock),
+                    key(.lock),
+                    at: now,
+                    for: policy.vaultReadTimeout
+                )
                 return false
             }
             flow.isLocked = globals[name]?.value == "true"
         case .login: return login(&flow, after: wait, at: now)
-        case .decide: decide(&flow)
+        case .decideReplacement: decideReplacement(&flow)
         case .unlock: policy.unlock(&self, now)
-        case .mint: mint(&flow, at: now)
-        case .select: select(&flow)
-        case .take: policy.take(&self, flow)
-        case .idle: isBusy = false
-        case .gate: return gate(&flow, at: now)
-        case .paywall: paywall(flow, at: now)
+        case .createID: createID(&flow, at: now)
+        case .selectHistoryUser: selectHistoryUser(&flow)
+        case .adoptID: policy.adoptID(&self, flow)
+        case .markIdle: isBusy = false
+        case .waitForPaywall: return waitForPaywall(&flow, at: now)
+        case .openPaywall: openPaywall(flow, at: now)
         case .pause:
             guard wait != nil else {
-                flow.wait = .time(now + policy.pause(flow.tries))
+                flow.wait = .time(now + policy.pause(flow.tryCount))
                 return false
             }
         case .retry: return retry(&flow, after: wait, at: now)
         case .askAccess: return askAccess(&flow, after: wait, at: now)
-        case .show: show(flow)
+        case .showStatus: showStatus(flow)
         }
         return true
     }

@@ -17,78 +17,78 @@ extension ScriptedApp {
         }
         let answer = answers.removeValue(forKey: number)
         let returned = answer?.body["appUserId"]?.string
-        if (200..<300).contains(answer?.status ?? 0), let returned, policy.isSomebody(returned) {
+        if (200..<300).contains(answer?.status ?? 0), let returned, policy.isUsableID(returned) {
             flow.id = returned
             flow.vaultID = returned == id ? id : nil
         } else {
-            policy.refused(&self, &flow, returned)
+            policy.endFailedLogin(&self, &flow, returned)
         }
         return true
     }
 
     /// Ends a flow after a failed login, without any change of the user (C-27).
-    mutating func refused(_ flow: inout Flow) {
+    mutating func endFailedLogin(_ flow: inout Flow) {
         error = "The login failed"
-        flow.acts = [.login, .idle]
+        flow.actions = [.login, .markIdle]
     }
 
-    mutating func decide(_ flow: inout Flow) {
+    mutating func decideReplacement(_ flow: inout Flow) {
         // A locked user ID owns purchases, so the login does not replace it without the user's
         // agreement (C-29).
         if flow.isLocked, flow.id != id, !policy.mayReplace(flow) {
             error = "This device holds purchases of another user"
-            flow.acts = [.decide, .idle]
+            flow.actions = [.decideReplacement, .markIdle]
             return
         }
-        policy.remember(&self, flow)
+        policy.storePendingID(&self, flow)
     }
 
     /// Stores the new user ID of an unfinished change, so that the next launch can complete the
     /// change after a kill (C-28).
-    mutating func remember(_ flow: Flow) { storage.switchingTo = flow.id }
+    mutating func storePendingID(_ flow: Flow) { storage.pendingUserID = flow.id }
 
-    mutating func mint(_ flow: inout Flow, at now: Int64) {
-        if let id { storage.retired.insert(id) }
-        storage.retired.insert(installID())
-        flow.id = policy.freshID(&self, now)
-        storage.switchingTo = flow.id
+    mutating func createID(_ flow: inout Flow, at now: Int64) {
+        if let id { storage.retiredIDs.insert(id) }
+        storage.retiredIDs.insert(installID())
+        flow.id = policy.newLogoutID(&self, now)
+        storage.pendingUserID = flow.id
         storage.account = nil
     }
 
-    mutating func select(_ flow: inout Flow) {
-        let found = chosen(flow.history, isButton: true)
-        guard let found else { return policy.foundNothing(&self, &flow) }
+    mutating func selectHistoryUser(_ flow: inout Flow) {
+        let found = userInHistory(flow.history, isButton: true)
+        guard let found else { return policy.endEmptyRestore(&self, &flow) }
         guard found != id else {
             error = nil
-            flow.acts = [.select, .idle]
+            flow.actions = [.selectHistoryUser, .markIdle]
             return
         }
-        if !policy.mayTakeOver(self, flow) {
+        if !policy.mayReplaceUser(self, flow) {
             error = "These purchases belong to another user"
-            flow.acts = [.select, .idle]
+            flow.actions = [.selectHistoryUser, .markIdle]
             return
         }
         flow.id = found
         flow.isFromHistory = true
-        storage.switchingTo = found
+        storage.pendingUserID = found
     }
 
     /// Ends a flow after a restore that found no user, without any change of the user (C-26).
-    mutating func foundNothing(_ flow: inout Flow) {
+    mutating func endEmptyRestore(_ flow: inout Flow) {
         error = "Nothing to restore"
-        flow.acts = [.select, .idle]
+        flow.actions = [.selectHistoryUser, .markIdle]
     }
 
     /// Returns whether a restore may replace the current user.
     ///
     /// A signed-in user must agree to it (C-26).
-    func mayTakeOver(_ flow: Flow) -> Bool { storage.account == nil || flow.agrees }
+    func mayReplaceUser(_ flow: Flow) -> Bool { storage.account == nil || flow.agrees }
 
-    mutating func take(_ flow: Flow) {
-        if policy.forgetsAccess(self, flow) { hasAccess = false }
+    mutating func adoptID(_ flow: Flow) {
+        if policy.resetsAccess(self, flow) { hasAccess = false }
         id = flow.id
         storage.currentID = flow.id
         if let account = flow.account { storage.account = account }
-        storage.switchingTo = nil
+        storage.pendingUserID = nil
     }
 }

@@ -12,14 +12,17 @@ extension ScriptedApp {
         typealias App = ScriptedApp
 
         // Flows: the actions of each flow in their order.
-        var start: [Act] = [
-            .install, .readVault, .readHistory, .resolve, .lock, .write, .confirm, .alias,
-            .register, .ready,
+        var start: [FlowAction] = [
+            .install, .readVault, .readHistory, .chooseID, .lock, .write, .confirmWrite, .alias,
+            .register, .finishStart,
         ]
-        var restore: [Act] = [.busy, .readHistory, .select, .lock] + Self.tail
-        var logout: [Act] = [.busy, .unlock, .mint] + Self.tail
-        var login: [Act] = [.busy, .readLock, .login, .decide] + Self.tail
-        private static let tail: [Act] = [.write, .confirm, .alias, .register, .take, .idle]
+        var restore: [FlowAction] =
+            [.markBusy, .readHistory, .selectHistoryUser, .lock] + Self.tail
+        var logout: [FlowAction] = [.markBusy, .unlock, .createID] + Self.tail
+        var login: [FlowAction] = [.markBusy, .readLock, .login, .decideReplacement] + Self.tail
+        private static let tail: [FlowAction] = [
+            .write, .confirmWrite, .alias, .register, .adoptID, .markIdle,
+        ]
 
         // The bridge and the backend. All times are in milliseconds.
         var isNative = App.isNative
@@ -27,16 +30,21 @@ extension ScriptedApp {
         var encoded = App.encoded
         var decoded = App.decoded
         /// The timeout of a read from the vault or the purchase history (C-05), in milliseconds.
-        var readTime: Int64 = 1_500
+        var vaultReadTimeout: Int64 = 1_500
         /// The timeout of one attempt to read the install ID, in milliseconds.
-        var installTime: Int64 = 700
+        var installIDTimeout: Int64 = 700
         /// The time after which the app continues without the response to a backend call (C-20), in
         /// milliseconds.
-        var callTime: Int64 = 4_000
+        var callTimeout: Int64 = 4_000
         /// Handles a reply of the native side for which no flow waits.
         ///
         /// The app ignores such a reply (C-34).
-        var unexpected: @Sendable (inout App, String, JSONValue, Int64) -> Void = { _, _, _, _ in }
+        var handleUnexpectedValue: @Sendable (inout App, String, JSONValue, Int64) -> Void = {
+            _,
+            _,
+            _,
+            _ in
+        }
 
         // The start of the app.
         /// Returns whether a page may start.
@@ -44,27 +52,27 @@ extension ScriptedApp {
         /// Every page may, however the previous page ended (C-33).
         var mayStart: @Sendable (inout App, Int64) -> Bool = { _, _ in true }
         var hasInstallID: @Sendable (App) -> Bool = { $0.hasInstallID }
-        var learnVault: @Sendable (inout App, inout Flow, JSONValue?) -> Void = {
-            $0.learnVault($2, &$1)
+        var recordVaultID: @Sendable (inout App, inout Flow, JSONValue?) -> Void = {
+            $0.recordVaultID($2, &$1)
         }
         var needsHistory = App.needsHistory
         /// The maximum number of attempts to read the install ID before the app gives up (C-20).
-        var installTriesMax = 8
+        var installIDReadsMax = 8
         /// Returns whether a user ID from the purchase history is usable (C-06).
-        var isOwner: @Sendable (String) -> Bool = { ClientTimeline.isUsable($0) }
+        var isUsableOwnerID: @Sendable (String) -> Bool = { ClientTimeline.isUsable($0) }
         var isNamed = App.isNamed
-        var isReal = App.isReal
-        var ordered = App.ordered
-        var keptID: @Sendable (App) -> String? = { $0.keptID }
+        var isProductionEntry = App.isProductionEntry
+        var sortedEntries = App.sortedEntries
+        var storedID: @Sendable (App) -> String? = { $0.storedID }
         var newID: @Sendable (inout App) -> String = { $0.newID() }
         /// Returns whether a flow locks its user ID.
         ///
         /// It does so for an ID from a purchase (C-07).
-        var locks: @Sendable (Flow) -> Bool = { $0.isFromHistory }
+        var locksID: @Sendable (Flow) -> Bool = { $0.isFromHistory }
         var write: @Sendable (inout App, Flow, Int64) -> Void = { $0.write($1, at: $2) }
         var isWritten = App.isWritten
         var alias: @Sendable (inout App, Flow, Int64) -> Void = { $0.alias($1.id, at: $2) }
-        var ready: @Sendable (inout App, Flow) -> Void = { $0.ready($1) }
+        var finishStart: @Sendable (inout App, Flow) -> Void = { $0.finishStart($1) }
 
         // Registration.
         /// Returns whether a flow must register its final user ID.
@@ -81,66 +89,66 @@ extension ScriptedApp {
         /// It is half a second at first and doubles each time, up to eight seconds (C-13).
         var pause: @Sendable (Int) -> Int64 = { 500 << min($0, 4) }
         var keepPending: @Sendable (inout App, String) -> Void = { $0.keepPending($1) }
-        var tryAgain: @Sendable (inout App, Int64) -> Void = { $0.tryAgain(at: $1) }
+        var scheduleRetry: @Sendable (inout App, Int64) -> Void = { $0.scheduleRetry(at: $1) }
         /// Returns whether a user ID is the current ID, or the ID that a login is about to set.
         ///
         /// The registration of any other ID is obsolete (C-11).
         var isCurrent: @Sendable (App, String) -> Bool = {
-            $1 == ($0.storage.switchingTo ?? $0.id ?? $1)
+            $1 == ($0.storage.pendingUserID ?? $0.id ?? $1)
         }
         /// Returns whether another user ID waits for registration after a retry whose user ID
         /// became obsolete (C-13).
         var isNextPending: @Sendable (App) -> Bool = { !$0.storage.pending.isEmpty }
         /// Returns whether a retry still needs to register a user ID, because the backend may not
         /// know it.
-        var isWanted: @Sendable (App, String) -> Bool = { $0.isUnconfirmed($1) }
-        var concludeRetry: @Sendable (inout App, Int, String, Int64) -> Void = {
-            $0.conclude($1, $2, at: $3)
+        var needsRetry: @Sendable (App, String) -> Bool = { $0.isUnconfirmed($1) }
+        var recordRetryResult: @Sendable (inout App, Int, String, Int64) -> Void = {
+            $0.recordRegistrationResult($1, $2, at: $3)
         }
 
         // Changes of the user ID.
         /// Returns the user ID that a login sends to the backend, which is the current ID (C-27).
         var loginID: @Sendable (App) -> String = { $0.id ?? "" }
-        var refused: @Sendable (inout App, inout Flow, String?) -> Void = { app, flow, _ in
-            app.refused(&flow)
+        var endFailedLogin: @Sendable (inout App, inout Flow, String?) -> Void = { app, flow, _ in
+            app.endFailedLogin(&flow)
         }
         /// Returns whether a login may replace a locked user ID.
         ///
         /// It may when the user agrees (C-29).
         var mayReplace: @Sendable (Flow) -> Bool = { $0.agrees }
-        var remember: @Sendable (inout App, Flow) -> Void = { $0.remember($1) }
+        var storePendingID: @Sendable (inout App, Flow) -> Void = { $0.storePendingID($1) }
         /// Removes the lock of the user ID at a logout (C-30).
         var unlock: @Sendable (inout App, Int64) -> Void = { $0.write(.lock, "false", at: $1) }
         /// Returns a new user ID for a logout.
         ///
         /// It cannot be guessed from the previous ID (C-30).
-        var freshID: @Sendable (inout App, Int64) -> String = { app, _ in app.ids.uuid() }
-        var foundNothing: @Sendable (inout App, inout Flow) -> Void = { $0.foundNothing(&$1) }
-        var mayTakeOver: @Sendable (App, Flow) -> Bool = { $0.mayTakeOver($1) }
-        var take: @Sendable (inout App, Flow) -> Void = { $0.take($1) }
+        var newLogoutID: @Sendable (inout App, Int64) -> String = { app, _ in app.ids.uuid() }
+        var endEmptyRestore: @Sendable (inout App, inout Flow) -> Void = { $0.endEmptyRestore(&$1) }
+        var mayReplaceUser: @Sendable (App, Flow) -> Bool = { $0.mayReplaceUser($1) }
+        var adoptID: @Sendable (inout App, Flow) -> Void = { $0.adoptID($1) }
         /// Returns whether a change of the user ID locks the paid content again.
         ///
         /// It does so for another user (C-30).
-        var forgetsAccess: @Sendable (App, Flow) -> Bool = { $0.id != $1.id }
+        var resetsAccess: @Sendable (App, Flow) -> Bool = { $0.id != $1.id }
         /// Returns whether the user ID in a login response is usable.
         ///
         /// Without a usable ID, the login has failed (C-27).
-        var isSomebody: @Sendable (String) -> Bool = { ClientTimeline.isUsable($0) }
+        var isUsableID: @Sendable (String) -> Bool = { ClientTimeline.isUsable($0) }
 
         // Paywalls and purchases.
         /// Returns the names of the installed purchase callbacks.
         ///
         /// All are installed before any purchase is possible (C-24).
-        var callbacks: @Sendable (App) -> Set<String> = { _ in App.callbacks }
-        var isOpening: @Sendable (App) -> Bool = { $0.isOpening }
-        var mayOpen: @Sendable (App) -> Bool = { $0.mayOpen }
+        var purchaseCallbacks: @Sendable (App) -> Set<String> = { _ in App.purchaseCallbacks }
+        var isPaywallOpening: @Sendable (App) -> Bool = { $0.isPaywallOpening }
+        var mayOpenPaywall: @Sendable (App) -> Bool = { $0.mayOpenPaywall }
         /// Returns the user ID for a paywall, which the backend and OneSignal also have (C-17).
-        var buyer: @Sendable (App) -> String = { $0.id ?? "null" }
-        var purchased: @Sendable (inout App, [JSONValue], Int64) -> Void = {
-            $0.purchased($1, at: $2)
+        var paywallUserID: @Sendable (App) -> String = { $0.id ?? "null" }
+        var handlePurchaseCallback: @Sendable (inout App, [JSONValue], Int64) -> Void = {
+            $0.handlePurchaseCallback($1, at: $2)
         }
-        var learnAccess: @Sendable (inout App, Int64) -> Void = { $0.learnAccess(at: $1) }
-        var withoutActive = App.withoutActive
+        var requestAccess: @Sendable (inout App, Int64) -> Void = { $0.requestAccess(at: $1) }
+        var statusWithoutActivePurchase = App.statusWithoutActivePurchase
         var product = App.product
     }
 }

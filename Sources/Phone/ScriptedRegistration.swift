@@ -25,13 +25,13 @@ extension ScriptedApp {
             flow.wait = call("register", policy.registration(self, id, flow.source), at: now)
             return false
         }
-        conclude(number, id, at: now)
+        recordRegistrationResult(number, id, at: now)
         return true
     }
 
     /// Records the result of a registration, and schedules a retry if the backend did not confirm
     /// the registration.
-    mutating func conclude(_ number: Int, _ id: String, at now: Int64) {
+    mutating func recordRegistrationResult(_ number: Int, _ id: String, at now: Int64) {
         let answer = answers.removeValue(forKey: number)
         if policy.isConfirmed(answer?.status, answer?.body["appUserId"]?.string, id) {
             // The registration of a previous user ID does not confirm the current user ID.
@@ -44,16 +44,18 @@ extension ScriptedApp {
             return
         }
         policy.keepPending(&self, id)
-        if !flows.contains(where: { $0.acts.contains(.retry) }) { policy.tryAgain(&self, now) }
+        if !flows.contains(where: { $0.actions.contains(.retry) }) {
+            policy.scheduleRetry(&self, now)
+        }
     }
 
     /// Returns whether another flow is registering a user ID.
     ///
     /// Each user ID has at most one registration in progress (C-13).
-    private func isTelling(of id: String) -> Bool {
+    private func isRegistering(of id: String) -> Bool {
         flows.contains { flow in
             guard case .answer? = flow.wait else { return false }
-            return flow.acts.first == .register && flow.id == id
+            return flow.actions.first == .register && flow.id == id
         }
     }
 
@@ -75,37 +77,37 @@ extension ScriptedApp {
         if !storage.pending.contains(id) { storage.pending.append(id) }
     }
 
-    mutating func tryAgain(at now: Int64) { flows.append(Flow([.pause, .retry], at: now)) }
+    mutating func scheduleRetry(at now: Int64) { flows.append(Flow([.pause, .retry], at: now)) }
 
     mutating func retry(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         guard let current = flow.id ?? storage.pending.last else { return true }
         guard case .answer(let number, _)? = wait else {
-            guard policy.isCurrent(self, current), policy.isWanted(self, current) else {
+            guard policy.isCurrent(self, current), policy.needsRetry(self, current) else {
                 // The registration of a newer user ID may have failed while this retry waited.
                 if flow.id != nil, policy.isNextPending(self) {
-                    (flow.id, flow.tries) = (nil, 0)
-                    flow.acts = [.retry, .retry]
+                    (flow.id, flow.tryCount) = (nil, 0)
+                    flow.actions = [.retry, .retry]
                 }
                 return true
             }
             flow.id = current
-            guard !isTelling(of: current) else {
-                flow.acts = [.retry, .pause, .retry]
+            guard !isRegistering(of: current) else {
+                flow.actions = [.retry, .pause, .retry]
                 return true
             }
             flow.wait = call("register", policy.registration(self, current, "retry"), at: now)
             return false
         }
-        policy.concludeRetry(&self, number, current, now)
+        policy.recordRetryResult(&self, number, current, now)
         if !policy.isCurrent(self, current), policy.isNextPending(self) {
             // The user ID changed while the registration was in progress.
-            (flow.id, flow.tries) = (nil, 0)
-            flow.acts = [.retry, .pause, .retry]
+            (flow.id, flow.tryCount) = (nil, 0)
+            flow.actions = [.retry, .pause, .retry]
             return true
         }
-        guard isUnconfirmed(current), flow.tries < Self.retryCountMax else { return true }
-        flow.tries += 1
-        flow.acts = [.retry, .pause, .retry]
+        guard isUnconfirmed(current), flow.tryCount < Self.retryCountMax else { return true }
+        flow.tryCount += 1
+        flow.actions = [.retry, .pause, .retry]
         return true
     }
 }

@@ -4,33 +4,33 @@ internal import Conformance
 extension ScriptedApp {
     /// Waits until a paywall may open, because no change of the user ID is in progress.
     ///
-    /// The app gives up after `gateTime` (C-16 to C-20).
-    mutating func gate(_ flow: inout Flow, at now: Int64) -> Bool {
-        if policy.mayOpen(self) { return true }
-        guard now < flow.startedAt + Self.gateTime else {
+    /// The app gives up after `paywallWaitMax` (C-16 to C-20).
+    mutating func waitForPaywall(_ flow: inout Flow, at now: Int64) -> Bool {
+        if policy.mayOpenPaywall(self) { return true }
+        guard now < flow.startedAt + Self.paywallWaitMax else {
             error = "Please try again later"
-            flow.acts = [.gate]
+            flow.actions = [.waitForPaywall]
             return true
         }
-        flow.wait = .time(min(now + 50, flow.startedAt + Self.gateTime))
+        flow.wait = .time(min(now + 50, flow.startedAt + Self.paywallWaitMax))
         return false
     }
 
-    mutating func paywall(_ flow: Flow, at now: Int64) {
+    mutating func openPaywall(_ flow: Flow, at now: Int64) {
         isPaywallOpen = true
-        let buyer = policy.encoded(policy.buyer(self))
-        send("revenuecat://launchPaywall?external_id=\(buyer)&offering=default", at: now)
+        let paywallUserID = policy.encoded(policy.paywallUserID(self))
+        send("revenuecat://launchPaywall?external_id=\(paywallUserID)&offering=default", at: now)
     }
 
     /// Whether a paywall may open: the app has started, no change of the user ID is in progress,
     /// and the backend knows the user ID (C-16, C-18).
-    var mayOpen: Bool { isStarted && !isBusy && registeredID != nil && registeredID == id }
+    var mayOpenPaywall: Bool { isStarted && !isBusy && registeredID != nil && registeredID == id }
 
     /// Starts a flow that asks the backend for access after a purchase, unless one is running.
     ///
     /// Only the backend decides about access (C-23).
-    mutating func learnAccess(at now: Int64) {
-        guard !flows.contains(where: { $0.acts.contains(.askAccess) }) else { return }
+    mutating func requestAccess(at now: Int64) {
+        guard !flows.contains(where: { $0.actions.contains(.askAccess) }) else { return }
         flows.append(Flow([.askAccess], at: now))
     }
 
@@ -45,8 +45,8 @@ extension ScriptedApp {
                 hasAccess = true
                 return true
             }
-            flow.tries += 1
-            if flow.tries >= 6 { return true }
+            flow.tryCount += 1
+            if flow.tryCount >= 6 { return true }
             flow.wait = .time(now + 500)
         case .time?, .global?, nil:
             flow.wait = call("access", ["id": id ?? ""], at: now)
@@ -57,10 +57,10 @@ extension ScriptedApp {
     /// Shows the subscription status from the purchase history on the page.
     ///
     /// The native side sends no reply for an empty history (Despia fact sheet, section 1.4).
-    mutating func show(_ flow: Flow) {
+    mutating func showStatus(_ flow: Flow) {
         let entry = flow.history?.first { $0["isActive"] == true }
         guard let entry else {
-            subscription = (policy.withoutActive(flow.history), nil)
+            subscription = (policy.statusWithoutActivePurchase(flow.history), nil)
             return
         }
         subscription = ("active", policy.product(entry))
@@ -70,7 +70,7 @@ extension ScriptedApp {
     ///
     /// An empty history means no subscription; a missing history means that the status is unknown
     /// (C-25).
-    static func withoutActive(_ history: [JSONObject]?) -> String {
+    static func statusWithoutActivePurchase(_ history: [JSONObject]?) -> String {
         history == nil ? "unknown" : "none"
     }
 

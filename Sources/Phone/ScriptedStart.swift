@@ -9,18 +9,18 @@ extension ScriptedApp {
     /// The app requests the install ID when it does not arrive (C-15).
     mutating func install(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         if policy.hasInstallID(self) { return true }
-        flow.tries += 1
-        guard flow.tries <= policy.installTriesMax else {
+        flow.tryCount += 1
+        guard flow.tryCount <= policy.installIDReadsMax else {
             isLoading = false
             error = "This device could not be identified"
-            flow.acts = [.idle]
+            flow.actions = [.markIdle]
             return true
         }
         // Every second attempt only waits, because a request would clear a value that has just
         // arrived by itself.
         flow.wait =
-            flow.tries.isMultiple(of: 2)
-            ? watch("get-uuid://", "uuid", at: now, for: policy.installTime)
+            flow.tryCount.isMultiple(of: 2)
+            ? sendAndWait("get-uuid://", "uuid", at: now, for: policy.installIDTimeout)
             : .global("uuid", since: now, until: now + 700)
         return false
     }
@@ -33,26 +33,26 @@ extension ScriptedApp {
     func installID() -> String { globals["uuid"]?.value.string ?? "undefined" }
 
     mutating func readVault(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
-        flow.tries = 0
+        flow.tryCount = 0
         guard case .global(let name, _, _)? = wait else {
-            flow.wait = watch(read(.id), key(.id), at: now, for: policy.readTime)
+            flow.wait = sendAndWait(read(.id), key(.id), at: now, for: policy.vaultReadTimeout)
             return false
         }
-        policy.learnVault(&self, &flow, globals[name]?.value)
+        policy.recordVaultID(&self, &flow, globals[name]?.value)
         return true
     }
 
     /// Uses the value from the vault as the user ID if it is usable.
     ///
     /// Null, no reply and meaningless strings are not usable (C-03, C-04).
-    mutating func learnVault(_ value: JSONValue?, _ flow: inout Flow) {
+    mutating func recordVaultID(_ value: JSONValue?, _ flow: inout Flow) {
         if let text = value?.string.map(policy.decoded), ClientTimeline.isUsable(text) {
             flow.vaultID = text
             flow.id = text
             flow.source = "vault"
         }
         // An interrupted change of the user ID continues, whatever the vault contains (C-28).
-        if let unfinished = storage.switchingTo {
+        if let unfinished = storage.pendingUserID {
             flow.id = unfinished
             flow.source = "resume"
         }
@@ -65,11 +65,11 @@ extension ScriptedApp {
     ) -> Bool {
         guard case .global(let name, _, _)? = wait else {
             guard policy.needsHistory(flow) else { return true }
-            flow.wait = watch(
+            flow.wait = sendAndWait(
                 "getpurchasehistory://",
                 "restoredData",
                 at: now,
-                for: policy.readTime
+                for: policy.vaultReadTimeout
             )
             return false
         }
@@ -86,37 +86,37 @@ extension ScriptedApp {
     /// Returns the user ID in the purchase history.
     ///
     /// The start and the restore button use the same rule (C-06).
-    func chosen(_ history: [JSONObject]?, isButton: Bool) -> String? {
+    func userInHistory(_ history: [JSONObject]?, isButton: Bool) -> String? {
         let entries = (history ?? []).filter { entry in
             guard let user = entry["externalUserId"]?.string else { return false }
-            return policy.isOwner(user) && policy.isNamed(entry, user)
-                && policy.isReal(entry)
+            return policy.isUsableOwnerID(user) && policy.isNamed(entry, user)
+                && policy.isProductionEntry(entry)
         }
-        return policy.ordered(entries, isButton).first?["externalUserId"]?.string
+        return policy.sortedEntries(entries, isButton).first?["externalUserId"]?.string
     }
 
     static func isNamed(_ entry: JSONObject, user: String) -> Bool {
         entry["isAnonymous"] != true && !user.hasPrefix("$RCAnonymousID:")
     }
 
-    static func isReal(_ entry: JSONObject) -> Bool { entry["environment"] != "sandbox" }
+    static func isProductionEntry(_ entry: JSONObject) -> Bool { entry["environment"] != "sandbox" }
 
     /// Sorts entries of the purchase history: active entries before inactive entries, each with the
     /// latest first.
-    static func ordered(_ entries: [JSONObject], isButton: Bool) -> [JSONObject] {
+    static func sortedEntries(_ entries: [JSONObject], isButton: Bool) -> [JSONObject] {
         func rank(_ entry: JSONObject) -> (Int, String) {
             (entry["isActive"] == true ? 1 : 0, entry["purchaseDate"]?.string ?? "")
         }
         return entries.sorted { rank($0) > rank($1) }
     }
 
-    mutating func resolve(_ flow: inout Flow, at now: Int64) {
-        if flow.id == nil, let found = chosen(flow.history, isButton: false) {
+    mutating func chooseID(_ flow: inout Flow, at now: Int64) {
+        if flow.id == nil, let found = userInHistory(flow.history, isButton: false) {
             flow.id = found
             flow.source = "restore"
             flow.isFromHistory = true
         }
-        if flow.id == nil, let kept = policy.keptID(self) {
+        if flow.id == nil, let kept = policy.storedID(self) {
             flow.id = kept
             flow.source = "stored"
         }
@@ -128,30 +128,30 @@ extension ScriptedApp {
 
     /// The user ID in the page's web storage, for the case that the vault has lost the ID; nil
     /// without a usable ID.
-    var keptID: String? { storage.currentID.flatMap { ClientTimeline.isUsable($0) ? $0 : nil } }
+    var storedID: String? { storage.currentID.flatMap { ClientTimeline.isUsable($0) ? $0 : nil } }
 
     /// Returns the user ID of a new user: the install ID, or a random ID if a logout has given up
     /// the install ID (C-31).
     mutating func newID() -> String {
-        storage.retired.contains(installID()) ? ids.uuid() : installID()
+        storage.retiredIDs.contains(installID()) ? ids.uuid() : installID()
     }
 
     /// Reads the written user ID back from the vault, and writes it again if the write was lost
     /// (C-09).
-    mutating func confirm(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
+    mutating func confirmWrite(_ flow: inout Flow, after wait: Wait?, at now: Int64) -> Bool {
         if policy.isWritten(flow) { return true }
         guard case .global(let name, _, _)? = wait else {
-            flow.wait = watch(read(.id), key(.id), at: now, for: policy.readTime)
+            flow.wait = sendAndWait(read(.id), key(.id), at: now, for: policy.vaultReadTimeout)
             return false
         }
         if globals[name]?.value.string.map(policy.decoded) == flow.id {
             flow.vaultID = flow.id
             return true
         }
-        flow.tries += 1
-        if flow.tries > 3 { return true }
+        flow.tryCount += 1
+        if flow.tryCount > 3 { return true }
         if let id = flow.id { write(.id, id, at: now) }
-        flow.wait = watch(read(.id), key(.id), at: now, for: policy.readTime)
+        flow.wait = sendAndWait(read(.id), key(.id), at: now, for: policy.vaultReadTimeout)
         return false
     }
 
@@ -167,10 +167,10 @@ extension ScriptedApp {
         send("setonesignalplayerid://?user_id=\(policy.encoded(id ?? ""))", at: now)
     }
 
-    mutating func ready(_ flow: Flow) {
+    mutating func finishStart(_ flow: Flow) {
         id = flow.id
         storage.currentID = flow.id
-        storage.switchingTo = nil
+        storage.pendingUserID = nil
         isStarted = true
         isLoading = false
     }

@@ -21,10 +21,10 @@ package enum Simulation {
     ) async -> RunRecord {
         var generator = SeededGenerator(seed: 0, text: name)
         let seed = generator.next()
-        let world = PhoneWorld(name: name, profile: profile, base: base, seed: seed)
-        var stage = ScriptedStage(world, defects: defects, seed: seed)
+        let world = SimulatedPhones(name: name, profile: profile, base: base, seed: seed)
+        var stage = ScriptedTarget(world, defects: defects, seed: seed)
         for step in plan.steps where stage.trouble == nil {
-            await PhonePlay.carryOut(step, by: &stage)
+            await PhoneExecution.carryOut(step, by: &stage)
         }
         await stage.finish()
         return RunRecord(
@@ -35,29 +35,29 @@ package enum Simulation {
             ended: stage.world.instant(stage.time),
             exchanges: stage.world.exchanges,
             settling: .notNeeded,
-            trouble: stage.trouble.map { .disturbanceMissed($0) }
+            trouble: stage.trouble.map { .faultMissed($0) }
         )
     }
 }
 
-extension PhonePlay {
+extension PhoneExecution {
     /// Carries out a step of a contract without a backend.
     ///
     /// A step that is not a phone step makes the run inconclusive.
-    package static func carryOut(_ step: Step, by performer: inout some PhonePerformer) async {
+    package static func carryOut(_ step: Step, by executor: inout some PhoneExecutor) async {
         if case .name(let user, let id) = step {
             // Without a backend, no run assigns values to the templates.
             if id.contains("{{") {
-                performer.fail(
+                executor.fail(
                     "without a backend, the ID of the user '\(user)' cannot contain '{{'"
                 )
             } else {
-                performer.assign(id, to: user)
+                executor.assign(id, to: user)
             }
         } else if case .phone(let step) = step {
-            await carryOut(step, by: &performer)
+            await carryOut(step, by: &executor)
         } else {
-            performer.fail(
+            executor.fail(
                 "a contract without a backend cannot contain the step '\(step.kindText)'"
             )
         }

@@ -18,12 +18,12 @@ package struct OutputFile: Hashable, Sendable {
     /// The users that may read a file or a folder.
     package enum Permissions: Hashable, Sendable {
         /// The umask of the process determines who may read the file; used for reports.
-        case asUmask
+        case umaskDefault
         /// Only the owner may read the file; used for the recorded data of a run.
         case ownerOnly
 
-        fileprivate var ofFile: mode_t { self == .ownerOnly ? 0o600 : 0o666 }
-        fileprivate var ofFolder: mode_t { self == .ownerOnly ? 0o700 : 0o777 }
+        fileprivate var fileMode: mode_t { self == .ownerOnly ? 0o600 : 0o666 }
+        fileprivate var folderMode: mode_t { self == .ownerOnly ? 0o700 : 0o777 }
     }
 
     /// The error for a file or a folder that cannot be written.
@@ -52,7 +52,7 @@ package struct OutputFile: Hashable, Sendable {
     /// - Parameters:
     ///   - path: The file. Its missing folders are created when it is written or checked.
     ///   - permissions: The users that may read the file and the created folders.
-    package init(_ path: String, _ permissions: Permissions = .asUmask) {
+    package init(_ path: String, _ permissions: Permissions = .umaskDefault) {
         self.path = path
         self.permissions = permissions
     }
@@ -73,7 +73,7 @@ package struct OutputFile: Hashable, Sendable {
             try finish(replace(path, nil, bytes))
         case .regular(let path, let state):
             guard access(path, W_OK) == 0 else { throw error(errno) }
-            if !Self.staysInPlace(state) {
+            if !Self.isWrittenInPlace(state) {
                 let code = replace(path, state, bytes)
                 guard [EACCES, EPERM, EROFS, EBUSY].contains(code) else { return try finish(code) }
             }
@@ -103,7 +103,7 @@ package struct OutputFile: Hashable, Sendable {
             try makeFolder(of: found)
             path = found
         }
-        let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, permissions.ofFile)
+        let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, permissions.fileMode)
         guard file >= 0 else { throw error(errno) }
         let end = lseek(file, 0, SEEK_END)
         var code = SystemWrite.all(Array(text.utf8), to: file)
@@ -119,13 +119,13 @@ package struct OutputFile: Hashable, Sendable {
         let name = ".assay-\(getpid())-\(UInt32.random(in: .min ... .max)).tmp"
         let temporary = PathName(PathName(path).folder).appending(name)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
-        let file = open(temporary, flags, permissions.ofFile)
+        let file = open(temporary, flags, permissions.fileMode)
         guard file >= 0 else { return errno }
         var code = SystemWrite.all(bytes, to: file)
         if let old {
             // This fails without harm for a group to which the owner does not belong.
             _ = fchown(file, uid_t.max, old.st_gid)
-            if permissions == .asUmask { _ = fchmod(file, old.st_mode & 0o777) }
+            if permissions == .umaskDefault { _ = fchmod(file, old.st_mode & 0o777) }
         }
         if close(file) != 0, code == 0 { code = errno }
         if code == 0, rename(temporary, path) != 0 { code = errno }
@@ -142,7 +142,7 @@ package struct OutputFile: Hashable, Sendable {
         let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (isRegular ? O_TRUNC : 0)
         let file = open(path, flags)
         guard file >= 0 else { return errno }
-        if isRegular, permissions == .ownerOnly { _ = fchmod(file, permissions.ofFile) }
+        if isRegular, permissions == .ownerOnly { _ = fchmod(file, permissions.fileMode) }
         var code = SystemWrite.all(bytes, to: file)
         if code != 0, isRegular { _ = ftruncate(file, 0) }
         if close(file) != 0, code == 0 { code = errno }
@@ -153,7 +153,7 @@ package struct OutputFile: Hashable, Sendable {
     /// to another user.
     ///
     /// A new file of the same name would not keep these links or this owner.
-    private static func staysInPlace(_ state: stat) -> Bool {
+    private static func isWrittenInPlace(_ state: stat) -> Bool {
         state.st_nlink > 1 || state.st_uid != geteuid()
     }
 
@@ -175,7 +175,7 @@ package struct OutputFile: Hashable, Sendable {
         case .missing(let path):
             try makeFolder(of: path)
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
-            let file = open(path, flags, permissions.ofFile)
+            let file = open(path, flags, permissions.fileMode)
             guard file >= 0 else { throw error(errno) }
             close(file)
             unlink(path)
@@ -185,9 +185,9 @@ package struct OutputFile: Hashable, Sendable {
     /// Removes the regular file of an earlier run, or empties the file when it cannot be removed.
     ///
     /// Devices, FIFOs and descriptors stay unchanged.
-    package func removeEarlier() {
+    package func removeExisting() {
         guard case .regular(let path, let state)? = try? target() else { return }
-        if Self.staysInPlace(state) || unlink(path) != 0 { _ = truncate(path, 0) }
+        if Self.isWrittenInPlace(state) || unlink(path) != 0 { _ = truncate(path, 0) }
     }
 
     // MARK: Folders
@@ -200,9 +200,9 @@ package struct OutputFile: Hashable, Sendable {
         _ permissions: Permissions
     ) throws(WriteError) {
         guard !path.isEmpty, !isFolder(path) else { return }
-        let above = PathName(path).folder
-        if above != path { try makeFolder(above, permissions) }
-        guard mkdir(path, permissions.ofFolder) != 0 else { return }
+        let parentFolder = PathName(path).folder
+        if parentFolder != path { try makeFolder(parentFolder, permissions) }
+        guard mkdir(path, permissions.folderMode) != 0 else { return }
         let code = errno
         guard code == EEXIST, isFolder(path) else { throw WriteError(path, code) }
     }

@@ -35,7 +35,7 @@ package struct ProgramCommand: Sendable {
     /// descriptor of this process.
     package var descriptors: [Int32: Int32] = [:]
     /// Whether the program's process group is killed when this process ends for any reason.
-    package var endsWithUs = false
+    package var endsWithParent = false
 
     package init(_ path: String, _ arguments: [String] = []) {
         self.path = path
@@ -47,11 +47,11 @@ package struct ProgramCommand: Sendable {
     /// Such variables contain keys of live services, the token of the control API and the redaction
     /// key.
     package static var inheritedEnvironment: [String: String] {
-        withoutOurs(ProcessInfo.processInfo.environment)
+        withoutAssayVariables(ProcessInfo.processInfo.environment)
     }
 
     /// Returns an environment without the variables whose names begin with `ASSAY_`.
-    package static func withoutOurs(_ environment: [String: String]) -> [String: String] {
+    package static func withoutAssayVariables(_ environment: [String: String]) -> [String: String] {
         environment.filter { !$0.key.hasPrefix("ASSAY_") }
     }
 

@@ -11,7 +11,7 @@ package struct ProgramOutput: Sendable {
     package let bytes: [UInt8]
     package let end: StartedProgram.End
     /// Whether the program was killed because it exceeded its time limit.
-    package let isOutOfTime: Bool
+    package let hasTimedOut: Bool
 
     /// Runs a program to its end, and collects its standard output.
     ///
@@ -44,8 +44,8 @@ package struct ProgramOutput: Sendable {
         program.finish()
         let bytes = await printed
         limit.cancel()
-        let isOutOfTime = (try? await limit.value) ?? false
-        return ProgramOutput(bytes: bytes, end: end, isOutOfTime: isOutOfTime)
+        let hasTimedOut = (try? await limit.value) ?? false
+        return ProgramOutput(bytes: bytes, end: end, hasTimedOut: hasTimedOut)
     }
 
     private static func all(of file: FileHandle) async -> [UInt8] {

@@ -19,7 +19,7 @@ enum Spawn {
     /// A shell script that changes to the program's folder and becomes the program.
     ///
     /// `posix_spawn` can change the folder only with extensions that some C libraries lack.
-    private static let entering = "cd -- \"$0\" || exit 126; exec \"$@\""
+    private static let changeFolderScript = "cd -- \"$0\" || exit 126; exec \"$@\""
     /// The number of the lifeline descriptor in the program, above the numbers that a command may
     /// use.
     private static let lifelineNumber: Int32 = 9
@@ -53,7 +53,7 @@ enum Spawn {
         defer { posix_spawnattr_destroy(&attributes) }
         let words =
             (lifeline == nil ? [] : ["/bin/sh", "-c", guarded])
-            + (command.folder.map { ["/bin/sh", "-c", entering, $0] } ?? [])
+            + (command.folder.map { ["/bin/sh", "-c", changeFolderScript, $0] } ?? [])
             + [command.path] + command.arguments
         let environment = command.environment ?? ProgramCommand.inheritedEnvironment
         let pairs = environment.map { "\($0.key)=\($0.value)" }

@@ -77,8 +77,8 @@ package final class StartedProgram: Sendable {
     ///
     /// - Throws: `StartError` when the program does not exist or the system refuses.
     package init(_ command: ProgramCommand) throws(StartError) {
-        let lifeline = command.endsWithUs ? ProgramPipe.ends() : nil
-        guard lifeline != nil || !command.endsWithUs else {
+        let lifeline = command.endsWithParent ? ProgramPipe.ends() : nil
+        guard lifeline != nil || !command.endsWithParent else {
             throw StartError(program: command.path, reason: "no file descriptor is left")
         }
         defer { if let lifeline { close(lifeline.reading) } }
@@ -150,7 +150,7 @@ package final class StartedProgram: Sendable {
     /// Whether any process of the program's group is still running.
     ///
     /// Ended processes that wait for their parent do not count on systems with `/proc`.
-    package var hasGroup: Bool {
+    package var hasProcessGroup: Bool {
         guard kill(-identifier, 0) == 0 || errno == EPERM else { return false }
         return Self.runs(inGroup: identifier) ?? !record.locked { $0.isReaped }
     }
@@ -178,7 +178,7 @@ package final class StartedProgram: Sendable {
 
     /// Closes the lifeline pipe, as the system does when Assay ends, so that the program's group is
     /// killed.
-    package func letGo() {
+    package func releaseLifeline() {
         record.locked { state in
             if state.lifeline >= 0 { close(state.lifeline) }
             state.lifeline = -1

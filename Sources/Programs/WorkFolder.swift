@@ -33,7 +33,7 @@ package final class WorkFolder: Sendable {
     /// - Parameter label: A part of the folder's name, for people who list the temporary folder.
     /// - Throws: An error with the reason.
     package init(_ label: String = "run") throws(MakeError) {
-        _ = Self.swept
+        _ = Self.sweepOnce
         let name = Self.prefix + label + "-" + UUID().uuidString
         let path = NSTemporaryDirectory() + name
         // Other users may not read the backend's log, its data, or the key of the proxy's
@@ -91,16 +91,16 @@ package final class WorkFolder: Sendable {
     }
 
     /// Returns whether the name has the form of a work folder: `assay-`, a label and a unique ID.
-    private static func isOurs(_ name: String) -> Bool {
+    private static func isAssayFolderName(_ name: String) -> Bool {
         name.hasPrefix(prefix) && UUID(uuidString: String(name.suffix(36))) != nil
     }
 
-    private static let swept: Void = sweep(NSTemporaryDirectory())
+    private static let sweepOnce: Void = sweep(NSTemporaryDirectory())
 
     /// Removes the work folders inside a folder, if the processes that own them have ended.
     package static func sweep(_ folder: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        for name in names where isOurs(name) {
+        for name in names where isAssayFolderName(name) {
             let path = folder + (folder.hasSuffix("/") ? "" : "/") + name
             // Other files, links, and folders of other users are not work folders.
             var state = stat()

@@ -19,10 +19,11 @@ enum Gzip {
             out += [UInt8(~count & 0xff), UInt8(~count >> 8)]
             out += block
         } while !rest.isEmpty
-        return out + little(checksum(bytes)) + little(UInt32(truncatingIfNeeded: bytes.count))
+        return out + littleEndianBytes(checksum(bytes))
+            + littleEndianBytes(UInt32(truncatingIfNeeded: bytes.count))
     }
 
-    private static func little(_ number: UInt32) -> [UInt8] {
+    private static func littleEndianBytes(_ number: UInt32) -> [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
     }
 

@@ -25,16 +25,16 @@ package protocol Provider: Hashable, Codable, Sendable {
     /// Hints that reveal, in the files of a backend, that the backend uses this service.
     static var hints: ProviderHints { get }
     /// Whether a call to this fake can cause a change or a call at the fake of another provider.
-    static var setsOffOthers: Bool { get }
+    static var affectsOtherFakes: Bool { get }
     /// The operations that users and tests can perform on the fake through the control API.
     static var controls: [ProviderControl] { get }
     /// Groups of switches in addition to `settings`, each with its own name.
-    static var moreSwitches: [SwitchGroup] { get }
+    static var additionalSwitches: [SwitchGroup] { get }
     /// The operations of the service's API, both supported and unsupported by the fake.
     static var operations: [ServiceOperation] { get }
     /// Instructions for reading the live service without changing it; nil when there is no live
     /// service to compare the fake with.
-    static var liveReading: LiveReading? { get }
+    static var liveReadPlan: LiveReadPlan? { get }
     /// The name that a profile gives to the backend's webhook endpoint for this service; nil when
     /// the service sends no events.
     static var webhookEndpoint: String? { get }
@@ -74,7 +74,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     func failure(code: String) -> HTTPMessage.Response?
 
     /// The secrets that users entered into the fake, by the names that a profile gives to them.
-    var confided: [(name: String, secret: Secret)] { get }
+    var enteredSecrets: [(name: String, secret: Secret)] { get }
 
     /// Returns the sender of a request that reached the fake's port: the backend or an app.
     static func caller(of request: HTTPMessage.Request) -> Exchange.Party
@@ -91,7 +91,7 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     /// Copies the part of the old state that survives a reset: the switches and the destinations of
     /// events.
-    mutating func keep(from old: Self)
+    mutating func copyConfiguration(from old: Self)
 
     /// Sets the API key again after the fake's state was loaded.
     ///
@@ -115,13 +115,13 @@ package protocol Provider: Hashable, Codable, Sendable {
 
     /// The next time at which the fake's state changes without a call; nil when there is no such
     /// time.
-    var nextMoment: Instant? { get }
+    var nextChangeTime: Instant? { get }
 
     /// Returns the expected number of automatic renewals of subscriptions until a time.
     func renewalCount(by time: Instant) -> Int
 
     /// Returns the customers who have purchases at the service, in no particular order.
-    func subscribers(at now: Instant) -> [ShownSubscriber]
+    func subscribers(at now: Instant) -> [SubscriberSummary]
 
     // MARK: Webhooks
 
@@ -146,7 +146,7 @@ package protocol Provider: Hashable, Codable, Sendable {
     ///
     /// - Returns: The event in the form that the service sends; nil when the value is not an event
     ///   of the service.
-    static func event(in value: JSONValue) -> ShownEvent?
+    static func event(in value: JSONValue) -> EventSummary?
 
     /// Makes the fake send its events to this destination from now on.
     mutating func connect(_ target: WebhookTarget)
@@ -163,7 +163,7 @@ package protocol Provider: Hashable, Codable, Sendable {
 }
 
 /// An event of a service that was found outside of a webhook delivery, for example in a log.
-package struct ShownEvent: Hashable, Sendable {
+package struct EventSummary: Hashable, Sendable {
     /// The event's body in the form in which the service delivers it.
     package var body: JSONValue
     /// The ID of the event; nil when the event has none.
@@ -216,20 +216,20 @@ extension Provider {
     package static var secrets: ProviderSecrets { ProviderSecrets() }
     package static var hosts: [ServiceHost] { [] }
     package static var hints: ProviderHints { ProviderHints() }
-    package static var setsOffOthers: Bool { false }
+    package static var affectsOtherFakes: Bool { false }
     package static var controls: [ProviderControl] { [] }
-    package static var moreSwitches: [SwitchGroup] { [] }
+    package static var additionalSwitches: [SwitchGroup] { [] }
     package static var operations: [ServiceOperation] { [] }
-    package static var liveReading: LiveReading? { nil }
+    package static var liveReadPlan: LiveReadPlan? { nil }
     package static var webhookEndpoint: String? { nil }
     package static func proof(
         of _: HTTPMessage.Request,
         for _: WebhookTarget,
         at _: Instant
     ) -> SenderProof { SenderProof() }
-    package static func event(in _: JSONValue) -> ShownEvent? { nil }
-    package var confided: [(name: String, secret: Secret)] { [] }
-    package func subscribers(at _: Instant) -> [ShownSubscriber] { [] }
+    package static func event(in _: JSONValue) -> EventSummary? { nil }
+    package var enteredSecrets: [(name: String, secret: Secret)] { [] }
+    package func subscribers(at _: Instant) -> [SubscriberSummary] { [] }
 
     package static func caller(of _: HTTPMessage.Request) -> Exchange.Party { .backend }
 
@@ -268,7 +268,7 @@ extension Provider {
 
     package static func call(in exchange: Exchange) -> ProviderCall? { nil }
 
-    package mutating func keep(from old: Self) { settings = old.settings }
+    package mutating func copyConfiguration(from old: Self) { settings = old.settings }
 
     package mutating func take(key: Secret?) {}
 
@@ -283,7 +283,7 @@ extension Provider {
         at now: Instant
     ) -> [Services.InternalCall] { [] }
 
-    package var nextMoment: Instant? { nil }
+    package var nextChangeTime: Instant? { nil }
 
     package func renewalCount(by time: Instant) -> Int { 0 }
 

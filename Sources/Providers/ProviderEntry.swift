@@ -11,7 +11,7 @@ package final class ProviderEntry: Sendable {
     package let secrets: ProviderSecrets
     package let hosts: [ServiceHost]
     package let hints: ProviderHints
-    package let setsOffOthers: Bool
+    package let affectsOtherFakes: Bool
     package let controls: [ProviderControl]
     /// The switches of the provider's `settings`, under the provider's name, followed by its
     /// additional groups of switches.
@@ -20,19 +20,19 @@ package final class ProviderEntry: Sendable {
     /// Creates the list of the service's operations on demand, so that the program's start does not
     /// wait for it.
     package let operations: @Sendable () -> [ServiceOperation]
-    package let liveReading: @Sendable () -> LiveReading?
+    package let liveReadPlan: @Sendable () -> LiveReadPlan?
     package let caller: @Sendable (HTTPMessage.Request) -> Exchange.Party
     package let environment: @Sendable (BackendSetup) -> [String: String]
-    package let confided: @Sendable (Services) -> [(name: String, secret: Secret)]
+    package let enteredSecrets: @Sendable (Services) -> [(name: String, secret: Secret)]
     package let connect: @Sendable (inout Services, WebhookTarget) -> Void
-    package let event: @Sendable (JSONValue) -> ShownEvent?
-    package let subscribers: @Sendable (Services, Instant) -> [ShownSubscriber]
+    package let event: @Sendable (JSONValue) -> EventSummary?
+    package let subscribers: @Sendable (Services, Instant) -> [SubscriberSummary]
     package let proof: @Sendable (HTTPMessage.Request, WebhookTarget, Instant) -> SenderProof
 
     /// The hosts that belong to this service alone.
     ///
     /// A backend's file that names one of them means this service.
-    package var ownHosts: [String] { hosts.filter(\.isOwn).map(\.name) }
+    package var exclusiveHosts: [String] { hosts.filter(\.isExclusive).map(\.name) }
 
     /// Responds to one request to the provider's fake.
     let respond:
@@ -46,12 +46,12 @@ package final class ProviderEntry: Sendable {
     let refusal: @Sendable (Services, String) -> HTTPMessage.Response?
     let prepare: @Sendable (inout Services, HTTPMessage.Request, Instant) -> Void
     let settle: @Sendable (inout Services, Instant) -> [Services.InternalCall]
-    let nextMoment: @Sendable (Services) -> Instant?
+    let nextChangeTime: @Sendable (Services) -> Instant?
     let renewalCount: @Sendable (Services, Instant) -> Int
     let attempt: @Sendable (Services, WebhookDelivery, Instant) -> WebhookAttempt?
     let schedule: @Sendable (Services, WebhookDelivery) -> RetrySchedule
     let call: @Sendable (Exchange) -> ProviderCall?
-    let keep: @Sendable (inout Services, Services) -> Void
+    let copyConfiguration: @Sendable (inout Services, Services) -> Void
     let take: @Sendable (inout Services, Secret?) -> Void
 
     package init<Kind: Provider>(_ place: any WritableKeyPath<Services, Kind> & Sendable) {
@@ -61,20 +61,20 @@ package final class ProviderEntry: Sendable {
         secrets = Kind.secrets
         hosts = Kind.hosts
         hints = Kind.hints
-        setsOffOthers = Kind.setsOffOthers
+        affectsOtherFakes = Kind.affectsOtherFakes
         controls = Kind.controls
         let own = SwitchGroup(Kind.party.description) {
             $0[keyPath: place].settings
         } write: {
             $0[keyPath: place].settings = $1
         }
-        switches = [own] + Kind.moreSwitches
+        switches = [own] + Kind.additionalSwitches
         webhookEndpoint = Kind.webhookEndpoint
         operations = { Kind.operations }
-        liveReading = { Kind.liveReading }
+        liveReadPlan = { Kind.liveReadPlan }
         caller = { Kind.caller(of: $0) }
         environment = { Kind.environment($0) }
-        confided = { $0[keyPath: place].confided }
+        enteredSecrets = { $0[keyPath: place].enteredSecrets }
         connect = { $0[keyPath: place].connect($1) }
         event = { Kind.event(in: $0) }
         subscribers = { $0[keyPath: place].subscribers(at: $1) }
@@ -86,12 +86,12 @@ package final class ProviderEntry: Sendable {
         refusal = { $0[keyPath: place].failure(code: $1) }
         prepare = { Kind.prepare(&$0, for: $1, at: $2) }
         settle = { Kind.settle(&$0, at: $1) }
-        nextMoment = { $0[keyPath: place].nextMoment }
+        nextChangeTime = { $0[keyPath: place].nextChangeTime }
         renewalCount = { $0[keyPath: place].renewalCount(by: $1) }
         attempt = { $0[keyPath: place].attempt(at: $1, now: $2) }
         schedule = { $0[keyPath: place].schedule(of: $1) }
         call = { Kind.call(in: $0) }
-        keep = { $0[keyPath: place].keep(from: $1[keyPath: place]) }
+        copyConfiguration = { $0[keyPath: place].copyConfiguration(from: $1[keyPath: place]) }
         take = { $0[keyPath: place].take(key: $1) }
     }
 }

@@ -4,7 +4,7 @@ package struct ProviderHints: Sendable {
     /// `ONESIGNAL`.
     ///
     /// Underscores separate the parts of a name.
-    package var words: [String]
+    package var environmentNameParts: [String]
     /// Values for environment variables that contain neither an address nor a secret, by a part of
     /// the variable's name, such as `APP_ID`.
     package var values: [String: String]
@@ -13,17 +13,17 @@ package struct ProviderHints: Sendable {
     /// The environment variables for the address of the keys that verify the service's tokens.
     ///
     /// The list is empty when the service issues no tokens.
-    package var keyAddresses: [String]
+    package var keyURLVariables: [String]
 
     package init(
-        words: [String] = [],
+        environmentNameParts: [String] = [],
         values: [String: String] = [:],
         packages: [String] = [],
-        keyAddresses: [String] = []
+        keyURLVariables: [String] = []
     ) {
-        self.words = words
+        self.environmentNameParts = environmentNameParts
         self.values = values
         self.packages = packages
-        self.keyAddresses = keyAddresses
+        self.keyURLVariables = keyURLVariables
     }
 }

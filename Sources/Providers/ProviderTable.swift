@@ -25,7 +25,7 @@ package struct ProviderTable: Sendable {
     ])
 
     /// The entries of the table in the order in which users see the providers.
-    package var listed: [ProviderEntry] {
+    package var sortedEntries: [ProviderEntry] {
         entries.sorted { $0.party.rawValue < $1.party.rawValue }
     }
 
@@ -39,20 +39,20 @@ package struct ProviderTable: Sendable {
     }
 
     /// The names of all providers as prose writes them, separated by commas.
-    package var titles: String { listed.map(\.title).joined(separator: ", ") }
+    package var titles: String { sortedEntries.map(\.title).joined(separator: ", ") }
 
     /// The names of all providers as flags and URLs spell them.
-    package var names: [String] { listed.map(\.party.description) }
+    package var names: [String] { sortedEntries.map(\.party.description) }
 
     /// Returns the exchange (request and response) with its member `call` set: the meaning of the
     /// request for the provider that received it.
-    package func understood(_ exchange: Exchange) -> Exchange {
+    package func recognizingCall(_ exchange: Exchange) -> Exchange {
         var exchange = exchange
         exchange.call = byParty[exchange.to]?.call(exchange)
         return exchange
     }
 
-    package var switches: [SwitchGroup] { listed.flatMap(\.switches) + [Self.pages] }
+    package var switches: [SwitchGroup] { sortedEntries.flatMap(\.switches) + [Self.pages] }
 
     /// The group of switches for web pages, which apply to all fakes.
     private static let pages = SwitchGroup("pages") {
@@ -85,7 +85,7 @@ extension Services {
         ProviderTable.all.named(name)
     }
 
-    package static func understood(_ exchange: Exchange) -> Exchange {
-        ProviderTable.all.understood(exchange)
+    package static func recognizingCall(_ exchange: Exchange) -> Exchange {
+        ProviderTable.all.recognizingCall(exchange)
     }
 }

@@ -4,7 +4,7 @@ package import Conformance
 /// effects of the request.
 package struct Reply: Hashable, Sendable {
     /// The manner in which a fake sends the response, or fails to send it.
-    package enum Manner: Hashable, Sendable {
+    package enum SendMode: Hashable, Sendable {
         case answer
         /// The fake resets the connection before it sends a byte of the response.
         case reset
@@ -27,7 +27,7 @@ package struct Reply: Hashable, Sendable {
     }
 
     package var response: HTTPMessage.Response
-    package var manner: Manner
+    package var sendMode: SendMode
     package var effects: [Effect]
     /// The namespace of the test run whose IDs the request contains; empty when the request
     /// contains no such ID.
@@ -39,7 +39,7 @@ package struct Reply: Hashable, Sendable {
         _ response: HTTPMessage.Response,
         _ confidence: Confidence,
         of fake: String,
-        manner: Manner = .answer,
+        sendMode: SendMode = .answer,
         effects: [Effect] = [],
         namespace: String = ""
     ) {
@@ -47,7 +47,7 @@ package struct Reply: Hashable, Sendable {
         self.response.fields.append(
             HTTPMessage.Field("x-assay-fake", "\(fake); \(confidence.rawValue)")
         )
-        self.manner = manner
+        self.sendMode = sendMode
         self.effects = effects
         self.namespace = namespace
     }
@@ -61,7 +61,7 @@ extension HTTPMessage.Request {
     package var pathSegments: [String]? {
         var segments: [String] = []
         for part in path.split(separator: "/") {
-            let bytes = FormText.bytes(part, plusIsBlank: false)
+            let bytes = FormText.bytes(part, decodesPlusAsSpace: false)
             guard let segment = String(validating: bytes, as: UTF8.self) else { return nil }
             segments.append(segment)
         }

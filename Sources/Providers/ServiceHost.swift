@@ -14,23 +14,23 @@ package struct ServiceHost: Hashable, Sendable {
     /// means this service.
     ///
     /// False for a host that several services share.
-    package let isOwn: Bool
+    package let isExclusive: Bool
 
     /// - Parameters:
     ///   - name: The name of the host, in lower case.
     ///   - prefix: The prefix that the fake puts before the paths of this host.
     ///   - paths: The prefixes of the paths that belong to the service; nil: all paths.
-    ///   - isOwn: Whether the host belongs to this service alone.
+    ///   - isExclusive: Whether the host belongs to this service alone.
     package init(
         _ name: String,
         prefix: String = "",
         paths: [String]? = nil,
-        isOwn: Bool = true
+        isExclusive: Bool = true
     ) {
         self.name = name
         self.prefix = prefix
         self.paths = paths
-        self.isOwn = isOwn
+        self.isExclusive = isExclusive
     }
 
     /// Converts a path and query at the real host to the path and query at the fake.
@@ -48,7 +48,7 @@ extension ProviderTable {
     /// Returns nil when no fake imitates the host.
     package func host(_ name: String) -> (party: Exchange.Party, host: ServiceHost)? {
         let name = name.lowercased()
-        for entry in listed {
+        for entry in sortedEntries {
             if let host = entry.hosts.first(where: { $0.name == name }) {
                 return (entry.party, host)
             }

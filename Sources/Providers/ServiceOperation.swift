@@ -3,7 +3,7 @@
 /// `assay coverage` prints one line for each operation.
 package struct ServiceOperation: Hashable, Sendable {
     /// The support for an operation in the fake.
-    package enum Standing: String, Hashable, Sendable, CaseIterable {
+    package enum SupportStatus: String, Hashable, Sendable, CaseIterable {
         /// The fake supports the operation and computes the response from its own model.
         case served
         /// The fake refuses the operation with the service's error for a caller without permission,
@@ -19,11 +19,11 @@ package struct ServiceOperation: Hashable, Sendable {
     /// The operation's path after the host name, with parameters in braces:
     /// `/v2/projects/{project_id}/customers`.
     package let path: String
-    package let standing: Standing
+    package let supportStatus: SupportStatus
     /// Whether the service's own API description lists the operation.
     ///
     /// Other operations come from older documentation or from other sources.
-    package let isDescribed: Bool
+    package let isInAPIDescription: Bool
     /// Whether CI validates the fake's responses to this operation against the API description that
     /// the service publishes.
     package let isValidated: Bool
@@ -90,8 +90,8 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         ///
         /// If nil, the fake refuses the operation.
         let call: Call?
-        let standing: ServiceOperation.Standing
-        let isDescribed: Bool
+        let supportStatus: ServiceOperation.SupportStatus
+        let isInAPIDescription: Bool
         let deviation: String?
         fileprivate let parts: [PathPart]
 
@@ -99,25 +99,25 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
             _ method: String,
             _ path: String,
             _ call: Call? = nil,
-            standing: ServiceOperation.Standing? = nil,
-            isDescribed: Bool = true,
+            supportStatus: ServiceOperation.SupportStatus? = nil,
+            isInAPIDescription: Bool = true,
             deviation: String? = nil
         ) {
             self.method = method
             self.path = path
             self.call = call
-            self.standing = standing ?? (call == nil ? .refused : .served)
-            self.isDescribed = isDescribed
+            self.supportStatus = supportStatus ?? (call == nil ? .refused : .served)
+            self.isInAPIDescription = isInAPIDescription
             self.deviation = deviation
             parts = path.prefix { $0 != "?" }.split(separator: "/").map(PathPart.init)
         }
 
         /// Returns a row for an operation that the service's API description does not list.
-        static func older(_ method: String, _ path: String, _ call: Call) -> Row {
-            Row(method, path, call, isDescribed: false)
+        static func undescribed(_ method: String, _ path: String, _ call: Call) -> Row {
+            Row(method, path, call, isInAPIDescription: false)
         }
 
-        fileprivate func fits(_ segments: [String]) -> Bool {
+        fileprivate func matches(_ segments: [String]) -> Bool {
             guard parts.count == segments.count else { return false }
             return zip(parts, segments).allSatisfy { part, segment in
                 switch part {
@@ -141,28 +141,28 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
     /// first row.
     let rows: [Row]
     /// The rows whose path ends in a literal segment, by that last segment.
-    private let closed: [String: [Row]]
+    private let rowsByLastSegment: [String: [Row]]
     /// The rows whose path ends in a parameter, by the number of path segments.
-    private let open: [Int: [Row]]
+    private let rowsBySegmentCount: [Int: [Row]]
 
     init(_ interface: String, root: String = "", hasDescription: Bool, _ rows: [Row]) {
         self.interface = interface
         self.root = root
         self.hasDescription = hasDescription
         self.rows = rows
-        var closed: [String: [Row]] = [:]
-        var open: [Int: [Row]] = [:]
+        var rowsByLastSegment: [String: [Row]] = [:]
+        var rowsBySegmentCount: [Int: [Row]] = [:]
         func names(_ row: Row) -> Int { row.parts.count { $0.text == nil } }
         let sorted = rows.enumerated()
             .sorted { (names($0.element), $0.offset) < (names($1.element), $1.offset) }
         for row in sorted.map(\.element) {
             if let last = row.parts.last?.text {
-                closed[last, default: []].append(row)
+                rowsByLastSegment[last, default: []].append(row)
             } else {
-                open[row.parts.count, default: []].append(row)
+                rowsBySegmentCount[row.parts.count, default: []].append(row)
             }
         }
-        (self.closed, self.open) = (closed, open)
+        (self.rowsByLastSegment, self.rowsBySegmentCount) = (rowsByLastSegment, rowsBySegmentCount)
     }
 
     /// Finds the operation for a method and a path below the root of the API.
@@ -173,17 +173,19 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
         _ segments: [String]
     ) -> (call: Call?, values: PathValues)? {
         guard let last = segments.last else { return nil }
-        for row in closed[last] ?? [] where row.method == method && row.fits(segments) {
+        for row in rowsByLastSegment[last] ?? [] where row.method == method && row.matches(segments)
+        {
             return (row.call, PathValues(parts: row.parts, segments: segments))
         }
-        for row in open[segments.count] ?? [] where row.method == method && row.fits(segments) {
+        for row in rowsBySegmentCount[segments.count] ?? []
+        where row.method == method && row.matches(segments) {
             return (row.call, PathValues(parts: row.parts, segments: segments))
         }
         return nil
     }
 
     /// Whether the table has an operation at this path, with any HTTP method.
-    func isKnown(_ segments: [String]) -> Bool { rows.contains { $0.fits(segments) } }
+    func isKnown(_ segments: [String]) -> Bool { rows.contains { $0.matches(segments) } }
 
     /// The inventory of the API's operations, one entry for each row of the table.
     var operations: [ServiceOperation] {
@@ -192,9 +194,9 @@ struct OperationTable<Call: Hashable & Sendable>: Sendable {
                 interface: interface,
                 method: $0.method,
                 path: root + $0.path,
-                standing: $0.standing,
-                isDescribed: $0.isDescribed,
-                isValidated: hasDescription && $0.isDescribed && $0.standing == .served,
+                supportStatus: $0.supportStatus,
+                isInAPIDescription: $0.isInAPIDescription,
+                isValidated: hasDescription && $0.isInAPIDescription && $0.supportStatus == .served,
                 deviation: $0.deviation
             )
         }

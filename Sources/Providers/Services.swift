@@ -49,12 +49,12 @@ package struct Services: Hashable, Codable, Sendable {
         keys: [Exchange.Party: Secret] = [:],
         table: ProviderTable = .all
     ) {
-        func made<Kind: Provider>() -> Kind { Kind(seed: seed, key: keys[Kind.party]) }
-        revenueCat = made()
-        oneSignal = made()
-        firebase = made()
-        purchasely = made()
-        despia = made()
+        func makeProvider<Kind: Provider>() -> Kind { Kind(seed: seed, key: keys[Kind.party]) }
+        revenueCat = makeProvider()
+        oneSignal = makeProvider()
+        firebase = makeProvider()
+        purchasely = makeProvider()
+        despia = makeProvider()
         self.table = table
     }
 
@@ -67,8 +67,8 @@ package struct Services: Hashable, Codable, Sendable {
 
     /// Copies the part of the old state that survives a reset: the switches and the destinations of
     /// events.
-    package mutating func keep(from old: Services) {
-        for provider in table.entries { provider.keep(&self, old) }
+    package mutating func copyConfiguration(from old: Services) {
+        for provider in table.entries { provider.copyConfiguration(&self, old) }
         pages = old.pages
     }
 
@@ -80,8 +80,8 @@ package struct Services: Hashable, Codable, Sendable {
     }
 
     /// The secrets that users entered into the fakes, by the names that a profile gives to them.
-    package var confided: [(name: String, secret: Secret)] {
-        table.entries.flatMap { $0.confided(self) }
+    package var enteredSecrets: [(name: String, secret: Secret)] {
+        table.entries.flatMap { $0.enteredSecrets(self) }
     }
 
     /// Sends a webhook event again immediately.
@@ -93,7 +93,7 @@ package struct Services: Hashable, Codable, Sendable {
         _ eventID: String,
         to configuration: String?,
         as number: Int? = nil,
-        saying body: JSONValue?,
+        withBody body: JSONValue?,
         at now: Instant
     ) -> Int {
         let table = table
@@ -103,7 +103,7 @@ package struct Services: Hashable, Codable, Sendable {
             as: number,
             changed: { party in
                 body.map { body in
-                    var shown = table[party]?.event(body) ?? ShownEvent(body: body)
+                    var shown = table[party]?.event(body) ?? EventSummary(body: body)
                     // Send exactly the given body, without adding the service's envelope to it.
                     shown.body = body
                     return shown
@@ -130,9 +130,9 @@ package struct Services: Hashable, Codable, Sendable {
         provider.prepare(&self, request, now)
         var reply = provider.respond(&self, request, now, planned)
         switch planned {
-        case .loseAnswer: reply.manner = .reset
-        case .half: reply.manner = .half
-        case .slow(let milliseconds): reply.manner = .slow(milliseconds)
+        case .loseAnswer: reply.sendMode = .reset
+        case .half: reply.sendMode = .half
+        case .slow(let milliseconds): reply.sendMode = .slow(milliseconds)
         case .malformed: reply.response.body = Array("<html>".utf8)
         case .asUsual, .noSubscribers, .invalidAliases, .status, .busy, .code, .reset, .hang,
             .never:
@@ -150,8 +150,8 @@ package struct Services: Hashable, Codable, Sendable {
         _ request: HTTPMessage.Request
     ) -> Reply? {
         let name = provider.party.description
-        func silent(_ manner: Reply.Manner) -> Reply {
-            Reply(HTTPMessage.Response(500), .inferred, of: name, manner: manner)
+        func unansweredReply(_ sendMode: Reply.SendMode) -> Reply {
+            Reply(HTTPMessage.Response(500), .inferred, of: name, sendMode: sendMode)
         }
         switch planned {
         case .status(let status):
@@ -160,9 +160,9 @@ package struct Services: Hashable, Codable, Sendable {
             return Reply(provider.busy(self, milliseconds, request), .documented, of: name)
         case .code(let code):
             return provider.refusal(self, code).map { Reply($0, .documented, of: name) }
-        case .reset: return silent(.reset)
-        case .hang(let milliseconds): return silent(.hang(milliseconds))
-        case .never: return silent(.never)
+        case .reset: return unansweredReply(.reset)
+        case .hang(let milliseconds): return unansweredReply(.hang(milliseconds))
+        case .never: return unansweredReply(.never)
         case .asUsual, .noSubscribers, .invalidAliases, .loseAnswer, .malformed, .half, .slow:
             return nil
         }
@@ -198,8 +198,8 @@ package struct Services: Hashable, Codable, Sendable {
     /// of a period.
     ///
     /// Nil when there is no such time.
-    package var nextMoment: Instant? {
-        ([queue.nextDue] + table.entries.map { $0.nextMoment(self) }).compactMap { $0 }.min()
+    package var nextChangeTime: Instant? {
+        ([queue.nextDue] + table.entries.map { $0.nextChangeTime(self) }).compactMap { $0 }.min()
     }
 
     /// The largest number of subscription renewals that one move of the clock may cause.

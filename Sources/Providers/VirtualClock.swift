@@ -41,7 +41,7 @@ package struct VirtualClock: Hashable, Codable, Sendable {
             throw DecodingError.dataCorruptedError(
                 forKey: .frozen,
                 in: saved,
-                debugDescription: "the clock's time is not within \(Instant.givenText)"
+                debugDescription: "the clock's time is not within \(Instant.acceptedRangeText)"
             )
         }
         guard offset.milliseconds.magnitude <= Self.offsetMax.milliseconds else {

@@ -33,14 +33,14 @@ struct Accounts: Sendable {
     }
 
     struct Policy: Sendable {
-        var isPassword = Accounts.isPassword
-        var finish = Accounts.finish
+        var isCorrectPassword = Accounts.isCorrectPassword
+        var completeLogin = Accounts.completeLogin
         var claim = Accounts.claim
-        var mayClaim = Accounts.isProven
-        var bind = Accounts.bind
-        var mayInherit = Accounts.isProven
-        var inherit = Accounts.inherit
-        var erase = Accounts.erase
+        var mayClaim = Accounts.provesOwnership
+        var linkAccount = Accounts.linkAccount
+        var mayInheritPurchases = Accounts.provesOwnership
+        var inheritPurchases = Accounts.inheritPurchases
+        var erasePersonalData = Accounts.erasePersonalData
     }
 
     /// The number of iterations of the password hash.
@@ -48,7 +48,7 @@ struct Accounts: Sendable {
     /// It is small because the accounts are fictitious and exist only during one test case.
     ///
     /// A production system needs a hundred times as many iterations.
-    private static let rounds = 6_000
+    private static let passwordHashRounds = 6_000
 
     func create(_ accountID: String, password: String) async throws {
         let salt = Data((0..<16).map { _ in UInt8.random(in: .min ... .max) })
@@ -75,31 +75,31 @@ struct Accounts: Sendable {
         }
         // The hash is also computed for an unknown account, so that the response takes as much time
         // as for a wrong password.
-        let attempt = try Self.hash(login.password, salt: row?.salt ?? Data(count: 16))
+        let computedHash = try Self.hash(login.password, salt: row?.salt ?? Data(count: 16))
         let policy = store.policies.accounts
-        guard try policy.isPassword(attempt, row?.hash) else { return .refused }
-        return try await policy.finish(self, login)
+        guard try policy.isCorrectPassword(computedHash, row?.hash) else { return .refused }
+        return try await policy.completeLogin(self, login)
     }
 
     /// Returns whether the hash of a password equals the stored hash; false without a stored hash,
     /// because the account does not exist.
-    static func isPassword(_ attempt: Data, _ hash: Data?) throws -> Bool {
+    static func isCorrectPassword(_ computedHash: Data, _ hash: Data?) throws -> Bool {
         guard let hash else { return false }
-        return Authenticity.isEqual(Array(attempt), Array(hash))
+        return Authenticity.isEqual(Array(computedHash), Array(hash))
     }
 
     /// Completes a login in one transaction, so that the second of two concurrent logins sees the
     /// result of the first (S-27).
-    static func finish(_ accounts: Accounts, _ login: Login) async throws -> LoginResult {
+    static func completeLogin(_ accounts: Accounts, _ login: Login) async throws -> LoginResult {
         try await accounts.store.pool.write { db in
-            if let owned = try accounts.owned(db, by: login.accountID) {
-                return try accounts.recover(db, owned, login)
+            if let userOwned = try accounts.userOwned(db, by: login.accountID) {
+                return try accounts.recover(db, userOwned, login)
             }
             return try accounts.store.policies.accounts.claim(accounts, db, login)
         }
     }
 
-    func owned(_ db: Database, by accountID: String) throws -> User? {
+    func userOwned(_ db: Database, by accountID: String) throws -> User? {
         try User.fetchOne(
             db,
             sql: "SELECT users.* FROM accounts JOIN users ON users.id = accounts.userID "
@@ -111,7 +111,7 @@ struct Accounts: Sendable {
     /// Returns whether the caller owns a user ID.
     ///
     /// The caller must send the token that the registration of the ID returned.
-    static func isProven(_ user: User, by deviceToken: String?) -> Bool {
+    static func provesOwnership(_ user: User, by deviceToken: String?) -> Bool {
         user.deviceToken != nil && user.deviceToken == deviceToken
     }
 
@@ -128,7 +128,7 @@ struct Accounts: Sendable {
         let policy = accounts.store.policies.accounts
         guard let id = login.currentAppUserID, let user = try accounts.store.user(db, known: id),
             let userID = user.id, policy.mayClaim(user, login.deviceToken),
-            try policy.bind(db, login.accountID, userID)
+            try policy.linkAccount(db, login.accountID, userID)
         else { return .conflict }
         return .claimed(appUserID: user.appUserID)
     }
@@ -137,7 +137,7 @@ struct Accounts: Sendable {
     ///
     /// The check is part of the SQL update, so that only one of two concurrent accounts succeeds
     /// (S-27).
-    static func bind(_ db: Database, _ accountID: String, to userID: Int64) throws -> Bool {
+    static func linkAccount(_ db: Database, _ accountID: String, to userID: Int64) throws -> Bool {
         try db.execute(
             sql: "UPDATE accounts SET userID = ? WHERE accountID = ? "
                 + "AND NOT EXISTS (SELECT 1 FROM accounts WHERE userID = ?)",
@@ -154,16 +154,16 @@ struct Accounts: Sendable {
     func recover(_ db: Database, _ account: User, _ login: Login) throws -> LoginResult {
         let policy = store.policies.accounts
         if let id = login.currentAppUserID, let previous = try store.user(db, known: id),
-            previous.id != account.id, policy.mayInherit(previous, login.deviceToken),
+            previous.id != account.id, policy.mayInheritPurchases(previous, login.deviceToken),
             let previousID = previous.id, let accountID = account.id,
-            !(try isOwned(db, previousID))
+            !(try hasAccount(db, previousID))
         {
-            try policy.inherit(store, db, previousID, accountID)
+            try policy.inheritPurchases(store, db, previousID, accountID)
         }
         return .recovered(appUserID: account.appUserID)
     }
 
-    static func inherit(
+    static func inheritPurchases(
         _ store: Store,
         _ db: Database,
         from previous: Int64,
@@ -172,7 +172,7 @@ struct Accounts: Sendable {
         try store.move(db, from: previous, to: account)
     }
 
-    func isOwned(_ db: Database, _ userID: Int64) throws -> Bool {
+    func hasAccount(_ db: Database, _ userID: Int64) throws -> Bool {
         try Bool.fetchOne(
             db,
             sql: "SELECT EXISTS(SELECT 1 FROM accounts WHERE userID = ?)",
@@ -195,7 +195,7 @@ struct Accounts: Sendable {
     /// Erases the data that identifies a user or the user's phone.
     ///
     /// The purchases of the user remain, because the stores and RevenueCat also keep them.
-    static func erase(_ db: Database, _ user: User) throws {
+    static func erasePersonalData(_ db: Database, _ user: User) throws {
         var user = user
         user.deviceID = nil
         user.platform = nil
@@ -217,7 +217,7 @@ struct Accounts: Sendable {
             salt: salt,
             using: .sha256,
             outputByteCount: 32,
-            unsafeUncheckedRounds: rounds
+            unsafeUncheckedRounds: passwordHashRounds
         )
         return key.withUnsafeBytes { Data($0) }
     }

@@ -40,23 +40,23 @@ struct Authenticity: Sendable {
             let pair = part.split(separator: "=", maxSplits: 1)
             if pair.count == 2 { parts[pair[0]] = pair[1] }
         }
-        guard let time = parts["t"], let seconds = Int64(time), let code = parts["v1"],
-            isYoung(seconds, ageMax: ageMax)
+        guard let time = parts["t"], let seconds = Int64(time), let hmac = parts["v1"],
+            isRecent(seconds, ageMax: ageMax)
         else { return false }
-        return isEqual(String(code), self.code(of: Data("\(time).".utf8) + body, key: key))
+        return isEqual(String(hmac), self.hmac(of: Data("\(time).".utf8) + body, key: key))
     }
 
     /// Returns whether a time differs from the clock by at most `ageMax` seconds, in either
     /// direction.
     ///
     /// The time comes from an unauthenticated sender, so the subtraction must not overflow.
-    static func isYoung(_ seconds: Int64, ageMax: Int64) -> Bool {
+    static func isRecent(_ seconds: Int64, ageMax: Int64) -> Bool {
         let (age, isBeyond) = (WallClock.now() / 1000).subtractingReportingOverflow(seconds)
         return !isBeyond && age.magnitude <= ageMax.magnitude
     }
 
     /// Returns the HMAC-SHA256 of a message in hexadecimal digits.
-    static func code(of message: Data, key: String) -> String {
+    static func hmac(of message: Data, key: String) -> String {
         HMAC<SHA256>.authenticationCode(
             for: message,
             using: SymmetricKey(data: Data(key.utf8))

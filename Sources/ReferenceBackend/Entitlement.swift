@@ -6,8 +6,8 @@ enum Entitlement {
         var begin = Entitlement.begin
         var cancel = Entitlement.cancel
         var uncancel = Entitlement.uncancel
-        var failPayment = Entitlement.failPayment
-        var end = Entitlement.end
+        var recordFailedPayment = Entitlement.recordFailedPayment
+        var endSubscription = Entitlement.endSubscription
         var changeProduct = Entitlement.changeProduct
         var pause = Entitlement.pause
 
@@ -20,8 +20,8 @@ enum Entitlement {
                 begin(&subscription, event)
             case "CANCELLATION": cancel(&subscription, event)
             case "UNCANCELLATION": uncancel(&subscription, event)
-            case "BILLING_ISSUE": failPayment(&subscription, event)
-            case "EXPIRATION": end(&subscription, event)
+            case "BILLING_ISSUE": recordFailedPayment(&subscription, event)
+            case "EXPIRATION": endSubscription(&subscription, event)
             case "PRODUCT_CHANGE": changeProduct(&subscription, event)
             case "SUBSCRIPTION_PAUSED": pause(&subscription, event)
             // An event of an unknown type is acknowledged and changes nothing (S-08).
@@ -81,14 +81,14 @@ enum Entitlement {
     /// Records a failed payment.
     ///
     /// Access continues until the end of the paid period or of the grace period (S-12).
-    static func failPayment(_ subscription: inout Subscription, _ event: WebhookEvent) {
+    static func recordFailedPayment(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.billingIssue = true
         subscription.graceEndsAt = event.graceEndsAt
     }
 
     /// Ends the subscription that the event names, and no other, whatever date the event contains
     /// (S-15).
-    static func end(_ subscription: inout Subscription, _ event: WebhookEvent) {
+    static func endSubscription(_ subscription: inout Subscription, _ event: WebhookEvent) {
         subscription.hasEnded = true
         subscription.willRenew = false
     }

@@ -7,14 +7,14 @@ internal import GRDB
 enum Identity {
     struct Policy: Sendable {
         var isValid = Identity.isValid
-        var welcome = Identity.welcome
-        var unite = Identity.unite
-        var holdings = Identity.holdings
-        var leave = Identity.leave
-        var holder = Identity.holder
-        var welcomeLoser = Identity.welcomeLoser
-        var join = History.settleLate
-        var isOvertaken = Identity.isOvertaken
+        var createUnknownUser = Identity.createUnknownUser
+        var mergeUsers = Identity.mergeUsers
+        var ownedPurchases = Identity.ownedPurchases
+        var removeTransferredPurchases = Identity.removeTransferredPurchases
+        var currentOwner = Identity.currentOwner
+        var createPreviousOwner = Identity.createPreviousOwner
+        var recomputeHistory = EventHistory.applyLateEvent
+        var hasNewerState = Identity.hasNewerState
     }
 
     /// Returns whether a user ID is valid.
@@ -22,10 +22,10 @@ enum Identity {
     /// IDs that RevenueCat blocks, IDs that only programming errors produce, and overlong IDs are
     /// not valid (S-21, S-23; RevenueCat fact sheet, section 5.1).
     static func isValid(_ id: String) -> Bool {
-        !id.isEmpty && id.count <= 100 && !id.contains("/") && !blocked.contains(id.lowercased())
+        !id.isEmpty && id.count <= 100 && !id.contains("/") && !blockedIDs.contains(id.lowercased())
     }
 
-    static let blocked: Set<String> = [
+    static let blockedIDs: Set<String> = [
         "no_user", "null", "none", "nil", "(null)", "nan", "unidentified", "undefined",
         "unknown", "anonymous", "guest", "-1", "0", "[]", "{}", "[object object]", "n/a",
     ]
@@ -35,7 +35,7 @@ enum Identity {
     ///
     /// If the IDs lead to several database records, these records are one user. The data of records
     /// that events created moves to the registered record.
-    static func resolve(_ store: Store, _ db: Database, _ event: WebhookEvent) throws -> User? {
+    static func resolveUser(_ store: Store, _ db: Database, _ event: WebhookEvent) throws -> User? {
         let ids = ([event.appUserID, event.originalAppUserID] + event.aliases)
             .compactMap { $0 }.filter(store.isValid)
         guard let first = ids.first(where: { !$0.hasPrefix("$RCAnonymousID:") }) ?? ids.first
@@ -43,12 +43,15 @@ enum Identity {
         var found = try known(store, db, ids)
         // The record from a registration is kept. A record that an event created was only a
         // placeholder.
-        found.sort { ($0.source == User.safetyNet ? 1 : 0) < ($1.source == User.safetyNet ? 1 : 0) }
+        found.sort {
+            ($0.source == User.webhookSource ? 1 : 0) < ($1.source == User.webhookSource ? 1 : 0)
+        }
         let policy = store.policies.identity
-        guard let user = try found.first ?? policy.welcome(store, db, first), let userID = user.id
+        guard let user = try found.first ?? policy.createUnknownUser(store, db, first),
+            let userID = user.id
         else { return nil }
-        for other in found.dropFirst() { try policy.unite(store, db, other, userID) }
-        for id in ids { try store.link(db, id, to: userID) }
+        for other in found.dropFirst() { try policy.mergeUsers(store, db, other, userID) }
+        for id in ids { try store.linkAlias(db, id, to: userID) }
         return user
     }
 
@@ -67,12 +70,13 @@ enum Identity {
     /// Creates an unknown user, who may have bought something before the app could register.
     ///
     /// No event is dropped (S-21).
-    static func welcome(_ store: Store, _ db: Database, _ id: String) throws -> User? {
-        try store.insert(db, id, source: User.safetyNet)
+    static func createUnknownUser(_ store: Store, _ db: Database, _ id: String) throws -> User? {
+        try store.insert(db, id, source: User.webhookSource)
     }
 
     /// Merges two database records that belong to the same user (S-20).
-    static func unite(_ store: Store, _ db: Database, _ other: User, into userID: Int64) throws {
+    static func mergeUsers(_ store: Store, _ db: Database, _ other: User, into userID: Int64) throws
+    {
         try store.merge(db, other, into: userID)
     }
 
@@ -81,15 +85,19 @@ enum Identity {
         guard let winner = event.transferredTo.first(where: store.isValid) else { return }
         // All IDs in `transferred_to` belong to one customer (RevenueCat fact sheet, section 2.4).
         let winners = try known(store, db, event.transferredTo)
-        let target = try winners.first ?? store.insert(db, winner, source: User.safetyNet)
+        let target = try winners.first ?? store.insert(db, winner, source: User.webhookSource)
         guard let targetID = target.id else { return }
         for other in winners.dropFirst() { try store.merge(db, other, into: targetID) }
-        for id in event.transferredTo { try store.link(db, id, to: targetID) }
-        try store.policies.identity.welcomeLoser(store, db, event)
+        for id in event.transferredTo { try store.linkAlias(db, id, to: targetID) }
+        try store.policies.identity.createPreviousOwner(store, db, event)
         for id in event.transferredFrom {
             if let source = try store.user(db, known: id)?.id, source != targetID {
-                let holder = try store.policies.identity.holder(db, targetID, event.timestamp)
-                try store.move(db, from: source, to: holder, until: event.timestamp)
+                let currentOwner = try store.policies.identity.currentOwner(
+                    db,
+                    targetID,
+                    event.timestamp
+                )
+                try store.move(db, from: source, to: currentOwner, until: event.timestamp)
                 try db.execute(
                     sql: "INSERT INTO transfers (source, target, asOf) VALUES (?, ?, ?) "
                         + "ON CONFLICT DO NOTHING",
@@ -101,61 +109,65 @@ enum Identity {
 
     /// Creates an unknown old owner of transferred purchases, because events of these purchases may
     /// still arrive.
-    static func welcomeLoser(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
+    static func createPreviousOwner(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
         guard try known(store, db, event.transferredFrom).isEmpty,
             let loser = event.transferredFrom.first(where: store.isValid),
-            let userID = try store.insert(db, loser, source: User.safetyNet).id
+            let userID = try store.insert(db, loser, source: User.webhookSource).id
         else { return }
-        for id in event.transferredFrom { try store.link(db, id, to: userID) }
+        for id in event.transferredFrom { try store.linkAlias(db, id, to: userID) }
     }
 
     /// Returns the current owner of a purchase that a user made at a time.
     ///
     /// Later transfers moved the purchase, even if its event arrives after the transfers (S-09,
     /// S-17).
-    static func holder(_ db: Database, of userID: Int64, since moment: Int64) throws -> Int64 {
-        var (holder, moment) = (userID, moment)
+    static func currentOwner(_ db: Database, of userID: Int64, since timestamp: Int64) throws
+        -> Int64
+    {
+        var (currentOwner, timestamp) = (userID, timestamp)
         while let transfer = try Row.fetchOne(
             db,
             sql: "SELECT target, asOf FROM transfers WHERE source = ? AND asOf > ? ORDER BY asOf",
-            arguments: [holder, moment]
+            arguments: [currentOwner, timestamp]
         ) {
-            (holder, moment) = (transfer["target"], transfer["asOf"])
+            (currentOwner, timestamp) = (transfer["target"], transfer["asOf"])
         }
-        return holder
+        return currentOwner
     }
 
     /// Returns whether the new owner already has a newer state of the transferred purchase.
-    static func isOvertaken(
+    static func hasNewerState(
         _ store: Store,
         _ db: Database,
         _ moved: Subscription
     ) throws -> Bool {
-        let known = try store.fetch(db, moved.userID, moved.productID, moved.isSandbox)
+        let known = try store.fetchSubscription(db, moved.userID, moved.productID, moved.isSandbox)
         return known.map { $0.asOf >= moved.asOf } ?? false
     }
 
     /// Returns the purchases that a user had at a time, which are the purchases that a transfer at
     /// that time moves (S-17).
-    static func holdings(
+    static func ownedPurchases(
         _ db: Database,
         of userID: Int64,
-        until moment: Int64
+        until timestamp: Int64
     ) throws -> [Subscription] {
         try Subscription.fetchAll(
             db,
             sql: "SELECT * FROM subscriptions WHERE userID = ? AND asOf <= ?",
-            arguments: [userID, moment]
+            arguments: [userID, timestamp]
         )
     }
 
     /// Removes transferred purchases from the old owner.
     ///
     /// Purchases after the time of the transfer remain.
-    static func leave(_ db: Database, _ source: Int64, until moment: Int64) throws {
+    static func removeTransferredPurchases(_ db: Database, _ source: Int64, until timestamp: Int64)
+        throws
+    {
         try db.execute(
             sql: "DELETE FROM subscriptions WHERE userID = ? AND asOf <= ?",
-            arguments: [source, moment]
+            arguments: [source, timestamp]
         )
     }
 }

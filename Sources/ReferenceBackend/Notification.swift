@@ -5,13 +5,13 @@ internal import GRDB
 enum Notification {
     struct Policy: Sendable {
         var text = Notification.text
-        var isNews = Notification.isNews
-        var isTrue = Notification.isTrue
+        var shouldNotify = Notification.shouldNotify
+        var isMessageTrue = Notification.isMessageTrue
         var recipient = Notification.recipient
     }
 
     /// Adds the message about an event to the database transaction that changes the state.
-    static func announce(
+    static func enqueueNotification(
         _ store: Store,
         _ db: Database,
         _ event: WebhookEvent,
@@ -19,8 +19,8 @@ enum Notification {
         isStale: Bool
     ) throws {
         let policy = store.policies.notification
-        guard policy.isNews(event, isStale), let text = policy.text(event),
-            try policy.isTrue(store, db, event, user)
+        guard policy.shouldNotify(event, isStale), let text = policy.text(event),
+            try policy.isMessageTrue(store, db, event, user)
         else { return }
         try Outbox.enqueue(
             store,
@@ -34,7 +34,7 @@ enum Notification {
     /// Returns whether a user should be notified of an event.
     ///
     /// Outdated events and sandbox events cause no notification (S-31).
-    static func isNews(_ event: WebhookEvent, isStale: Bool) -> Bool {
+    static func shouldNotify(_ event: WebhookEvent, isStale: Bool) -> Bool {
         !isStale && !event.isSandbox
     }
 
@@ -42,13 +42,13 @@ enum Notification {
     ///
     /// Access has not ended for a user who still has access by another purchase. A user without
     /// access cannot keep it until the end of a period (S-31).
-    static func isTrue(
+    static func isMessageTrue(
         _ store: Store,
         _ db: Database,
         _ event: WebhookEvent,
         of user: User
     ) throws -> Bool {
-        let isCancelled = endsRenewalOnly(event)
+        let isCancelled = onlyStopsRenewal(event)
         guard event.type == "EXPIRATION" || isCancelled else { return true }
         let all = try Subscription.fetchAll(
             db,
@@ -63,12 +63,12 @@ enum Notification {
     /// has logged in, not an earlier ID (O-01).
     static func recipient(_ user: User, _ event: WebhookEvent) -> String { user.appUserID }
 
-    static let cancelled = "Your subscription will not renew. You keep access until it ends."
+    static let cancelledText = "Your subscription will not renew. You keep access until it ends."
 
     /// Returns whether an event is a cancellation that only turns the renewal off.
     ///
     /// It is neither a refund nor the companion of a failed payment.
-    private static func endsRenewalOnly(_ event: WebhookEvent) -> Bool {
+    private static func onlyStopsRenewal(_ event: WebhookEvent) -> Bool {
         event.type == "CANCELLATION"
             && !["BILLING_ERROR", "CUSTOMER_SUPPORT"].contains(event.cancelReason)
     }
@@ -80,7 +80,7 @@ enum Notification {
         case "UNCANCELLATION": "Good to have you back: your subscription continues."
         case "BILLING_ISSUE": "There is a problem with your payment."
         case "EXPIRATION": "Your subscription has ended."
-        case _ where endsRenewalOnly(event): cancelled
+        case _ where onlyStopsRenewal(event): cancelledText
         // The CANCELLATION of a failed payment has no message, because its BILLING_ISSUE event has
         // one (S-31).
         case "CANCELLATION" where event.cancelReason == "CUSTOMER_SUPPORT":

@@ -28,7 +28,7 @@ final class Outbox: Sendable {
         var dueAt: Int64
     }
 
-    struct Service: Sendable {
+    struct OneSignalSettings: Sendable {
         let baseURL: String
         let appID: String
         let apiKey: String
@@ -36,33 +36,35 @@ final class Outbox: Sendable {
 
     struct Policy: Sendable {
         var key = Outbox.key
-        var keep = Outbox.keep
-        var waiting = Outbox.waiting
-        var attempt = Outbox.attempt
+        var persist = Outbox.persist
+        var waitingMessages = Outbox.waitingMessages
+        var sendOnce = Outbox.sendOnce
         var authorization = Outbox.authorization
         var body = Outbox.body
         var result = Outbox.result
-        var next = Outbox.next
+        var nextAction = Outbox.nextAction
     }
 
     let store: Store
-    let service: Service
+    let service: OneSignalSettings
     let client: HTTPClient
-    private let wakeUps: AsyncStream<Void>
-    private let wakeUp: AsyncStream<Void>.Continuation
-    private let inFlight = NIOLockedValueBox<Set<Int64>>([])
+    private let wakeUpSignals: AsyncStream<Void>
+    private let wakeUpContinuation: AsyncStream<Void>.Continuation
+    private let messageIDsInFlight = NIOLockedValueBox<Set<Int64>>([])
 
     private static let attemptCountMax = 12
     /// The delay after a failed read of the database, before the next read.
-    private static let readPause: Duration = .milliseconds(100)
+    private static let readRetryDelay: Duration = .milliseconds(100)
     private var policy: Policy { store.policies.outbox }
 
-    init(store: Store, service: Service, client: HTTPClient) {
+    init(store: Store, service: OneSignalSettings, client: HTTPClient) {
         self.store = store
         self.service = service
         self.client = client
-        (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        wakeUp.yield()
+        (wakeUpSignals, wakeUpContinuation) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingNewest(1)
+        )
+        wakeUpContinuation.yield()
     }
 
     /// Adds a push message to the database transaction that changes the state.
@@ -82,12 +84,12 @@ final class Outbox: Sendable {
             text: text,
             dueAt: WallClock.now()
         )
-        try policy.keep(db, draft)
+        try policy.persist(db, draft)
     }
 
     /// Stores a push message in the database, because a message in memory is lost when the process
     /// ends (S-05).
-    static func keep(_ db: Database, _ draft: Draft) throws {
+    static func persist(_ db: Database, _ draft: Draft) throws {
         try db.execute(
             sql: "INSERT INTO outbox (key, recipient, text, dueAt) VALUES (?, ?, ?, ?)",
             arguments: [draft.key, draft.recipient, draft.text, draft.dueAt]
@@ -107,21 +109,22 @@ final class Outbox: Sendable {
         }.joined(separator: "-")
     }
 
-    func wake() { wakeUp.yield() }
+    func wake() { wakeUpContinuation.yield() }
 
     /// Sends the messages that are due, until the task is canceled.
     func run() async {
         await withDiscardingTaskGroup { group in
-            for await _ in wakeUps {
+            for await _ in wakeUpSignals {
                 let messages: [(Message, Int64)]
                 do {
-                    messages = try await waiting()
+                    messages = try await waitingMessages()
                 } catch {
                     await wakeLater()
                     continue
                 }
                 for (message, dueAt) in messages {
-                    guard inFlight.withLockedValue({ $0.insert(message.id).inserted }) else {
+                    guard messageIDsInFlight.withLockedValue({ $0.insert(message.id).inserted })
+                    else {
                         continue
                     }
                     group.addTask {
@@ -143,22 +146,22 @@ final class Outbox: Sendable {
     /// failed read.
     private func wakeLater() async {
         // The delay ends early when the task is canceled, which also ends `run()`.
-        try? await Task.sleep(for: Self.readPause)
+        try? await Task.sleep(for: Self.readRetryDelay)
         wake()
     }
 
     private func release(_ message: Message) {
-        _ = inFlight.withLockedValue { $0.remove(message.id) }
+        _ = messageIDsInFlight.withLockedValue { $0.remove(message.id) }
     }
 
-    private func waiting() async throws -> [(Message, Int64)] {
+    private func waitingMessages() async throws -> [(Message, Int64)] {
         let policy = policy
-        return try await store.pool.read { db in try policy.waiting(db) }
+        return try await store.pool.read { db in try policy.waitingMessages(db) }
     }
 
     /// Returns all waiting messages, including those of an earlier process, with the times at which
     /// they are due.
-    static func waiting(_ db: Database) throws -> [(Message, Int64)] {
+    static func waitingMessages(_ db: Database) throws -> [(Message, Int64)] {
         try Row.fetchAll(db, sql: "SELECT * FROM outbox WHERE state = 'waiting' ORDER BY id")
             .map { row in (try Message(row: row), row["dueAt"]) }
     }
@@ -171,13 +174,13 @@ final class Outbox: Sendable {
         var wait = dueAt - WallClock.now()
         while !Task.isCancelled {
             if wait > 0 { try? await Task.sleep(for: .milliseconds(wait)) }
-            let result = await policy.attempt(self, message, .seconds(2))
+            let result = await policy.sendOnce(self, message, .seconds(2))
             message.attemptCount += 1
-            switch policy.next(result, message.attemptCount) {
+            switch policy.nextAction(result, message.attemptCount) {
             case .finish(let state):
                 await finish(message, state)
                 return
-            case .again(let pause):
+            case .retry(let pause):
                 wait = pause
                 await postpone(message, by: wait)
             }
@@ -185,25 +188,25 @@ final class Outbox: Sendable {
     }
 
     /// The next action after an attempt to send a message.
-    enum Next: Sendable {
+    enum NextAction: Sendable {
         /// The message gets no further attempt.
         ///
         /// The string is its final state in the database.
         case finish(String)
         /// The message is sent again after this many milliseconds.
-        case again(after: Int64)
+        case retry(after: Int64)
     }
 
     /// Returns the next action after an attempt.
     ///
     /// A message is retried until it is accepted or refused, or until all attempts are used up, and
     /// never before the time that OneSignal asked for (S-30, O-04).
-    static func next(_ result: Result, attemptCount: Int) -> Next {
+    static func nextAction(_ result: Result, attemptCount: Int) -> NextAction {
         switch result {
         case .accepted: .finish("sent")
         case .refused: .finish("refused")
         case .failed where attemptCount >= attemptCountMax: .finish("given up")
-        case .failed(let retryAfter): .again(after: retryAfter ?? 100 << min(attemptCount, 10))
+        case .failed(let retryAfter): .retry(after: retryAfter ?? 100 << min(attemptCount, 10))
         }
     }
 
@@ -243,7 +246,7 @@ final class Outbox: Sendable {
     }
 
     /// Sends a message to OneSignal once, with `POST /notifications`.
-    static func attempt(
+    static func sendOnce(
         _ outbox: Outbox,
         _ message: Message,
         timeout: TimeAmount
@@ -257,15 +260,15 @@ final class Outbox: Sendable {
         guard let data = try? JSONSerialization.data(withJSONObject: body) else { return .refused }
         request.body = .bytes(ByteBuffer(bytes: data))
         guard let response = try? await outbox.client.execute(request, timeout: timeout),
-            let answer = try? await response.body.collect(upTo: 1 << 20)
+            let reply = try? await response.body.collect(upTo: 1 << 20)
         else { return .failed(retryAfter: nil) }
         let wait = response.headers.first(name: "retry-after").flatMap(milliseconds)
         return policy.result(
             message,
-            Answer(
+            OneSignalResponse(
                 status: response.status.code,
                 retryAfter: wait,
-                body: Data(answer.readableBytesView)
+                body: Data(reply.readableBytesView)
             )
         )
     }
@@ -276,13 +279,13 @@ final class Outbox: Sendable {
         Int64(retryAfter).map { min(max($0, 0), 86_400) * 1000 }
     }
 
-    static func authorization(_ service: Service) -> String { "Key " + service.apiKey }
+    static func authorization(_ service: OneSignalSettings) -> String { "Key " + service.apiKey }
 
     /// Returns the body of the request to OneSignal.
     ///
     /// It addresses one user by the ID with which the app logs in, and has one idempotency key for
     /// all attempts.
-    static func body(_ message: Message, _ service: Service) -> [String: Any] {
+    static func body(_ message: Message, _ service: OneSignalSettings) -> [String: Any] {
         [
             "app_id": service.appID,
             "target_channel": "push",
@@ -293,7 +296,7 @@ final class Outbox: Sendable {
     }
 
     /// The parts of a OneSignal response that the outbox uses.
-    struct Answer: Sendable {
+    struct OneSignalResponse: Sendable {
         let status: UInt
         /// The delay in milliseconds that OneSignal asked for; nil without a delay.
         let retryAfter: Int64?
@@ -308,12 +311,12 @@ final class Outbox: Sendable {
     ///
     /// A 200 response counts as accepted only if it has an ID, because without an ID the message
     /// reached no device (S-30).
-    static func result(_ message: Message, _ answer: Answer) -> Result {
-        switch answer.status {
+    static func result(_ message: Message, _ reply: OneSignalResponse) -> Result {
+        switch reply.status {
         case 200..<300:
-            let id = answer.json["id"] as? String ?? ""
+            let id = reply.json["id"] as? String ?? ""
             return id.isEmpty ? .failed(retryAfter: nil) : .accepted
-        case 408, 409, 425, 429, 500...: return .failed(retryAfter: answer.retryAfter)
+        case 408, 409, 425, 429, 500...: return .failed(retryAfter: reply.retryAfter)
         default: return .refused
         }
     }

@@ -18,5 +18,5 @@ struct Policies: Sendable {
     var session = SessionRoutes.Policy()
     var probes = ProbeRoutes.Policy()
     var tokens = TokenVerifier.Policy()
-    var purchasely = PurchaselyWebhook.Policy()
+    var purchasely = PurchaselyWebhookRoute.Policy()
 }

@@ -11,35 +11,35 @@ struct ProbeRoutes: Sendable {
 
     struct Policy: Sendable {
         var isAnonymous = ProbeRoutes.isAnonymous
-        var describe = ProbeRoutes.describe
-        var view = ProbeRoutes.view
+        var subscriptionFields = ProbeRoutes.subscriptionFields
+        var probeResponse = ProbeRoutes.probeResponse
     }
 
     func add(to router: Router<BasicRequestContext>) {
         router.post("test/accounts") { request, _ in try await createAccount(request) }
-        router.post("test/fault") { _, _ in try await fail(true) }
-        router.delete("test/fault") { _, _ in try await fail(false) }
+        router.post("test/fault") { _, _ in try await setDatabaseFailure(true) }
+        router.delete("test/fault") { _, _ in try await setDatabaseFailure(false) }
         router.post("test/clock") { request, _ in try await setClock(request) }
-        let view = store.policies.probes.view
+        let probeResponse = store.policies.probes.probeResponse
         router.get("test/users/:id") { _, context in
             let id = JSON.pathID(context)
-            return try await view(.user, id) { try await user(of: id) }
+            return try await probeResponse(.user, id) { try await user(of: id) }
         }
         router.get("test/subscriptions/:id") { _, context in
             let id = JSON.pathID(context)
-            return try await view(.subscription, id) { try await subscription(of: id) }
+            return try await probeResponse(.subscription, id) { try await subscription(of: id) }
         }
     }
 
-    enum View: Hashable, Sendable {
+    enum ProbeKind: Hashable, Sendable {
         case user, subscription
     }
 
     /// Creates a fresh response to each probe (a read of the stored state).
     ///
     /// A cached response would be outdated after the next event (S-10).
-    static func view(
-        _ kind: View,
+    static func probeResponse(
+        _ kind: ProbeKind,
         of id: String,
         make: @Sendable () async throws -> Response
     ) async throws -> Response {
@@ -48,13 +48,13 @@ struct ProbeRoutes: Sendable {
 
     /// Makes every change of the users' data fail in the middle of its transaction, or ends this
     /// failure.
-    private func fail(_ isBroken: Bool) async throws -> Response {
+    private func setDatabaseFailure(_ isFailing: Bool) async throws -> Response {
         try await store.pool.write { db in
             for table in ["subscriptions", "grants", "users"] {
                 for change in ["INSERT", "UPDATE"] {
                     let name = "fault_\(table)_\(change)"
                     try db.execute(
-                        sql: isBroken
+                        sql: isFailing
                             ? "CREATE TRIGGER IF NOT EXISTS \(name) BEFORE \(change) ON \(table) "
                                 + "BEGIN SELECT RAISE(ABORT, 'the store fails'); END"
                             : "DROP TRIGGER IF EXISTS \(name)"
@@ -62,7 +62,7 @@ struct ProbeRoutes: Sendable {
                 }
             }
         }
-        return JSON.response(.ok, ["failing": isBroken])
+        return JSON.response(.ok, ["failing": isFailing])
     }
 
     private func setClock(_ request: Request) async throws -> Response {
@@ -138,15 +138,18 @@ struct ProbeRoutes: Sendable {
         guard let (subscriptions, grants) = found, !(subscriptions.isEmpty && grants.isEmpty) else {
             return JSON.response(.notFound, ["error": "no_subscription"])
         }
-        let best = best(subscriptions, at: now)
+        let primarySubscription = primarySubscription(subscriptions, at: now)
         let grant = grants.last { $0.givesAccess(at: now) } ?? grants.last
         let hasGrant = grant?.givesAccess(at: now) ?? false
-        guard let best, givesAccess(best, now) || !hasGrant else {
-            return JSON.response(.ok, Self.answer(grant, givesAccess: hasGrant))
+        guard let primarySubscription, givesAccess(primarySubscription, now) || !hasGrant else {
+            return JSON.response(.ok, Self.grantFields(grant, givesAccess: hasGrant))
         }
         return JSON.response(
             .ok,
-            store.policies.probes.describe(best, givesAccess(best, now))
+            store.policies.probes.subscriptionFields(
+                primarySubscription,
+                givesAccess(primarySubscription, now)
+            )
         )
     }
 
@@ -154,7 +157,9 @@ struct ProbeRoutes: Sendable {
         store.policies.entitlement.givesAccess(subscription, now)
     }
 
-    private func best(_ subscriptions: [Subscription], at now: Int64) -> Subscription? {
+    private func primarySubscription(_ subscriptions: [Subscription], at now: Int64)
+        -> Subscription?
+    {
         subscriptions.max { left, right in
             let mine = givesAccess(left, now)
             let theirs = givesAccess(right, now)
@@ -163,7 +168,7 @@ struct ProbeRoutes: Sendable {
         }
     }
 
-    private static func answer(_ grant: Grant?, givesAccess: Bool) -> [String: Any] {
+    private static func grantFields(_ grant: Grant?, givesAccess: Bool) -> [String: Any] {
         [
             "access": givesAccess, "product_id": grant?.plan ?? "",
             "expiration_at_ms": grant?.expiresAt ?? NSNull(), "billing_issue": false,
@@ -174,13 +179,17 @@ struct ProbeRoutes: Sendable {
     /// Returns the JSON fields of a subscription.
     ///
     /// Times are in milliseconds since 1970, without a time zone (S-32).
-    static func describe(_ best: Subscription, givesAccess: Bool) -> [String: Any] {
+    static func subscriptionFields(_ primarySubscription: Subscription, givesAccess: Bool)
+        -> [String: Any]
+    {
         [
-            "access": givesAccess, "product_id": best.productID,
-            "expiration_at_ms": best.expiresAt ?? NSNull(),
-            "grace_period_expiration_at_ms": best.graceEndsAt ?? NSNull(),
-            "billing_issue": best.billingIssue, "will_renew": best.willRenew,
-            "refunded": best.refunded, "pending_product_id": best.pendingProductID ?? NSNull(),
+            "access": givesAccess, "product_id": primarySubscription.productID,
+            "expiration_at_ms": primarySubscription.expiresAt ?? NSNull(),
+            "grace_period_expiration_at_ms": primarySubscription.graceEndsAt ?? NSNull(),
+            "billing_issue": primarySubscription.billingIssue,
+            "will_renew": primarySubscription.willRenew,
+            "refunded": primarySubscription.refunded,
+            "pending_product_id": primarySubscription.pendingProductID ?? NSNull(),
             "environment": "PRODUCTION",
         ]
     }

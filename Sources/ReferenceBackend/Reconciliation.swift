@@ -10,7 +10,7 @@ struct Reconciliation: Sendable {
     let reader: SubscriberReader?
 
     struct Policy: Sendable {
-        var unread = Reconciliation.unread
+        var handleUnreadableCustomer = Reconciliation.handleUnreadableCustomer
         var repair = Reconciliation.repair
         var remove = Reconciliation.remove
     }
@@ -24,7 +24,10 @@ struct Reconciliation: Sendable {
         for id in ids {
             // If one customer cannot be read, the other customers are still repaired.
             let policy = store.policies.reconciliation
-            guard let subscriber = (try? await reader.subscriber(id)) ?? policy.unread() else {
+            guard
+                let subscriber = (try? await reader.subscriber(id))
+                    ?? policy.handleUnreadableCustomer()
+            else {
                 continue
             }
             try await store.pool.write { db in
@@ -34,7 +37,7 @@ struct Reconciliation: Sendable {
     }
 
     /// Returns nil as the substitute for a customer who cannot be read, so that nothing changes.
-    static func unread() -> Subscriber? { nil }
+    static func handleUnreadableCustomer() -> Subscriber? { nil }
 
     /// Repairs the stored state of a user, without a notification, because nothing happened that
     /// the user should learn of.
@@ -44,7 +47,7 @@ struct Reconciliation: Sendable {
         _ subscriber: Subscriber,
         of id: String
     ) throws {
-        try take(store, db, subscriber, of: id, nil)
+        try replaceState(store, db, subscriber, of: id, nil)
     }
 
     /// Removes a stored subscription that RevenueCat does not know.
@@ -56,7 +59,7 @@ struct Reconciliation: Sendable {
     ///
     /// With an event, purchases that RevenueCat does not return are kept, unless the event refunds
     /// them. Without an event, they are removed.
-    static func take(
+    static func replaceState(
         _ store: Store,
         _ db: Database,
         _ subscriber: Subscriber,
@@ -101,7 +104,7 @@ struct Reconciliation: Sendable {
     /// After a transfer, RevenueCat's REST API returns each purchase for one of the two users, and
     /// for a while still for the old owner. A one-time purchase that it returns for neither user
     /// was refunded. A subscription is returned even after a refund.
-    static func dropUnshown(
+    static func removeUnreturnedPurchases(
         _ store: Store,
         _ db: Database,
         _ subscribers: [String: Subscriber]

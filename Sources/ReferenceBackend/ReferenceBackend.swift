@@ -13,7 +13,7 @@ internal import NIOCore
 /// `Entitlement` defines the effect of each event.
 package struct ReferenceBackend: Sendable {
     /// The source from which the backend takes the state of a customer.
-    package enum Style: String, Sendable, CaseIterable {
+    package enum StateSource: String, Sendable, CaseIterable {
         /// The state comes from the fields of each event.
         case body
         /// The state comes from RevenueCat's `GET /v1/subscribers`, which the backend calls for
@@ -30,7 +30,7 @@ package struct ReferenceBackend: Sendable {
         package var oneSignalBaseURL: String
         package var oneSignalAppID: String
         package var oneSignalKey: String
-        package var style = Style.body
+        package var style = StateSource.body
         package var revenueCatBaseURL = ""
         package var revenueCatKey = ""
         package var purchaselySecret: String?
@@ -84,7 +84,7 @@ package struct ReferenceBackend: Sendable {
         let client = HTTPClient(eventLoopGroupProvider: .singleton)
         let outbox = Outbox(
             store: store,
-            service: Outbox.Service(
+            service: Outbox.OneSignalSettings(
                 baseURL: configuration.oneSignalBaseURL,
                 appID: configuration.oneSignalAppID,
                 apiKey: configuration.oneSignalKey
@@ -158,7 +158,7 @@ package struct ReferenceBackend: Sendable {
             processor: WebhookProcessor(store: store, reader: reader),
             outbox: outbox
         )
-        let purchasely = PurchaselyWebhook(
+        let purchasely = PurchaselyWebhookRoute(
             store: store,
             outbox: outbox,
             secret: configuration.purchaselySecret

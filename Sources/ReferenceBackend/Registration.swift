@@ -13,7 +13,7 @@ struct Registration: Decodable, Sendable {
     var timestamp: String?
 
     struct Policy: Sendable {
-        var invalid = Registration.invalid
+        var invalidRegistrationResponse = Registration.invalidRegistrationResponse
         var perform = Registration.perform
         var upsert = Registration.upsert
         var update = Registration.update
@@ -25,16 +25,16 @@ struct Registration: Decodable, Sendable {
         guard let registration: Registration = try await JSON.decode(request),
             let id = registration.appUserId, store.isValid(id),
             let device = registration.deviceId, !device.isEmpty
-        else { return policy.invalid() }
+        else { return policy.invalidRegistrationResponse() }
         let token = try await policy.perform(store, registration, id)
-        var answer: [String: Any] = ["appUserId": id]
-        if let token { answer["deviceToken"] = token }
-        return JSON.response(.ok, answer)
+        var responseFields: [String: Any] = ["appUserId": id]
+        if let token { responseFields["deviceToken"] = token }
+        return JSON.response(.ok, responseFields)
     }
 
     /// Returns the response to an invalid registration: a client error, because the app caused it
     /// (S-23).
-    static func invalid() -> Response {
+    static func invalidRegistrationResponse() -> Response {
         JSON.response(.badRequest, ["error": "invalid_registration"])
     }
 

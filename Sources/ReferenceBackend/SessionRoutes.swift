@@ -8,9 +8,9 @@ struct SessionRoutes: Sendable {
     let verifier: TokenVerifier
 
     struct Policy: Sendable {
-        var incomplete = SessionRoutes.incomplete
-        var identify = SessionRoutes.identify
-        var answer = SessionRoutes.answer
+        var incompleteLoginResponse = SessionRoutes.incompleteLoginResponse
+        var currentUserResponse = SessionRoutes.currentUserResponse
+        var verificationResponse = SessionRoutes.verificationResponse
     }
 
     private var policy: Policy { accounts.store.policies.session }
@@ -18,7 +18,7 @@ struct SessionRoutes: Sendable {
     func add(to router: Router<BasicRequestContext>) {
         router.post("api/user/login") { request, _ in try await login(request) }
         router.get("api/me") { request, _ in
-            await policy.identify(self, request.headers[.authorization] ?? "")
+            await policy.currentUserResponse(self, request.headers[.authorization] ?? "")
         }
         router.delete("api/me") { request, _ in try await deleteAccount(request) }
     }
@@ -35,7 +35,7 @@ struct SessionRoutes: Sendable {
         }
         guard let body: Body = try await JSON.decode(request), let account = body.accountId,
             let password = body.credentials?.password
-        else { return policy.incomplete() }
+        else { return policy.incompleteLoginResponse() }
         let result = try await accounts.login(
             Accounts.Login(
                 accountID: account,
@@ -47,7 +47,7 @@ struct SessionRoutes: Sendable {
         return switch result {
         case .claimed(let id): JSON.response(.ok, ["action": "claimed", "appUserId": id])
         case .recovered(let id): JSON.response(.ok, ["action": "recovered", "appUserId": id])
-        case .refused: Self.incomplete()
+        case .refused: Self.incompleteLoginResponse()
         case .conflict: JSON.response(.conflict, ["error": "id_not_claimable"])
         }
     }
@@ -55,17 +55,19 @@ struct SessionRoutes: Sendable {
     /// Returns the response to an incomplete login.
     ///
     /// It is the same as for a wrong password, so that it does not reveal more (S-25).
-    static func incomplete() -> Response {
+    static func incompleteLoginResponse() -> Response {
         JSON.response(.unauthorized, ["error": "invalid_credentials"])
     }
 
     /// Returns the response with the user that the Firebase ID token in the `Authorization` header
     /// identifies (F-01 to F-10).
-    static func identify(_ routes: SessionRoutes, _ authorization: String) async -> Response {
+    static func currentUserResponse(_ routes: SessionRoutes, _ authorization: String) async
+        -> Response
+    {
         guard authorization.hasPrefix("Bearer ") else {
             return JSON.response(.unauthorized, ["error": "no_token"])
         }
-        return routes.policy.answer(
+        return routes.policy.verificationResponse(
             await routes.verifier.verify(String(authorization.dropFirst(7)))
         )
     }
@@ -73,7 +75,7 @@ struct SessionRoutes: Sendable {
     /// Returns the response for the result of a token verification.
     ///
     /// An anonymous session is refused, because it has no account (F-10).
-    static func answer(_ result: TokenVerifier.Result) -> Response {
+    static func verificationResponse(_ result: TokenVerifier.Result) -> Response {
         switch result {
         case .accepted(_, isAnonymous: true):
             JSON.response(.forbidden, ["error": "account_required"])
@@ -91,7 +93,7 @@ struct SessionRoutes: Sendable {
         let store = accounts.store
         try await store.pool.write { db in
             guard let user = try store.user(db, known: subject) else { return }
-            try store.policies.accounts.erase(db, user)
+            try store.policies.accounts.erasePersonalData(db, user)
         }
         return JSON.response(.ok, ["deleted": true])
     }

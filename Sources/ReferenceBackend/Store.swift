@@ -108,7 +108,7 @@ struct Store: Sendable {
 /// A user of the backend, with the ID that the app registered or that the first event named.
 struct User: Codable, FetchableRecord, MutablePersistableRecord, Sendable {
     static let databaseTableName = "users"
-    static let safetyNet = "webhook_safety_net"
+    static let webhookSource = "webhook_safety_net"
 
     var id: Int64?
     var appUserID: String
@@ -135,7 +135,7 @@ extension Store {
         )
     }
 
-    func link(_ db: Database, _ alias: String, to userID: Int64) throws {
+    func linkAlias(_ db: Database, _ alias: String, to userID: Int64) throws {
         try db.execute(
             sql: "INSERT INTO aliases (alias, userID) VALUES (?, ?) ON CONFLICT DO NOTHING",
             arguments: [alias, userID]
@@ -148,7 +148,7 @@ extension Store {
         let now = WallClock.now()
         var user = User(appUserID: appUserID, source: source, createdAt: now, lastSeenAt: now)
         try user.insert(db)
-        if let id = user.id { try link(db, appUserID, to: id) }
+        if let id = user.id { try linkAlias(db, appUserID, to: id) }
         return user
     }
 
@@ -165,7 +165,7 @@ extension Store {
                 arguments: [userID, otherID]
             )
         }
-        if other.source == User.safetyNet {
+        if other.source == User.webhookSource {
             try db.execute(sql: "DELETE FROM users WHERE id = ?", arguments: [otherID])
         }
     }
@@ -177,18 +177,18 @@ extension Store {
         _ db: Database,
         from source: Int64,
         to target: Int64,
-        until moment: Int64 = .max
+        until timestamp: Int64 = .max
     ) throws {
-        for var subscription in try policies.identity.holdings(db, source, moment) {
+        for var subscription in try policies.identity.ownedPurchases(db, source, timestamp) {
             subscription.userID = target
-            if try policies.identity.isOvertaken(self, db, subscription) { continue }
+            if try policies.identity.hasNewerState(self, db, subscription) { continue }
             try subscription.save(db, onConflict: .replace)
         }
-        try policies.identity.leave(db, source, moment)
-        try History(store: self).move(db, from: source, to: target, until: moment)
+        try policies.identity.removeTransferredPurchases(db, source, timestamp)
+        try EventHistory(store: self).move(db, from: source, to: target, until: timestamp)
     }
 
-    func fetch(
+    func fetchSubscription(
         _ db: Database,
         _ userID: Int64,
         _ productID: String,

@@ -8,7 +8,7 @@ internal import NIOHTTP1
 /// RevenueCat recommends this request over the use of the event bodies, because the response always
 /// contains the newest state.
 struct Subscriber: Sendable {
-    struct Item: Sendable {
+    struct SubscriberPurchase: Sendable {
         var productID: String
         var isSandbox: Bool
         var store: String
@@ -24,9 +24,9 @@ struct Subscriber: Sendable {
         }
     }
 
-    let items: [Item]
+    let items: [SubscriberPurchase]
 
-    init(items: [Item]) { self.items = items }
+    init(items: [SubscriberPurchase]) { self.items = items }
 
     /// Parses the body of a response; nil for a body that is not a valid response.
     init?(_ body: Data) {
@@ -36,7 +36,7 @@ struct Subscriber: Sendable {
         else { return nil }
         var items = subscriptions.map { product, fields in
             let plan = fields["product_plan_identifier"] as? String
-            return Item(
+            return SubscriberPurchase(
                 productID: plan.map { "\(product):\($0)" } ?? product,
                 isSandbox: fields["is_sandbox"] as? Bool ?? false,
                 store: (fields["store"] as? String ?? "").uppercased(),
@@ -54,7 +54,7 @@ struct Subscriber: Sendable {
         for (product, purchases) in oneTime where unlocking.contains(product) {
             guard let last = purchases.last else { continue }
             items.append(
-                Item(
+                SubscriberPurchase(
                     productID: product,
                     isSandbox: last["is_sandbox"] as? Bool ?? false,
                     store: (last["store"] as? String ?? "").uppercased(),
@@ -88,7 +88,7 @@ struct SubscriberReader: Sendable {
     /// The error when RevenueCat's REST API is unavailable.
     ///
     /// The sender of the event must retry the delivery.
-    struct Unavailable: Error {}
+    struct RevenueCatUnavailable: Error {}
 
     let client: HTTPClient
     let baseURL: String
@@ -97,7 +97,7 @@ struct SubscriberReader: Sendable {
     func subscriber(_ id: String) async throws -> Subscriber {
         let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
         guard let path = id.addingPercentEncoding(withAllowedCharacters: allowed) else {
-            throw Unavailable()
+            throw RevenueCatUnavailable()
         }
         var request = HTTPClientRequest(url: baseURL + "/v1/subscribers/" + path)
         request.headers.add(name: "authorization", value: "Bearer " + apiKey)
@@ -105,7 +105,7 @@ struct SubscriberReader: Sendable {
             (200..<300).contains(Int(response.status.code)),
             let body = try? await response.body.collect(upTo: 4 << 20),
             let subscriber = Subscriber(Data(body.readableBytesView))
-        else { throw Unavailable() }
+        else { throw RevenueCatUnavailable() }
         return subscriber
     }
 }

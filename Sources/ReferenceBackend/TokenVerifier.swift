@@ -21,15 +21,15 @@ struct TokenVerifier: Sendable {
     }
 
     struct Policy: Sendable {
-        var isAudience = TokenVerifier.isAudience
-        var isIssuer = TokenVerifier.isIssuer
+        var hasExpectedAudience = TokenVerifier.hasExpectedAudience
+        var hasExpectedIssuer = TokenVerifier.hasExpectedIssuer
         var hasExpired = TokenVerifier.hasExpired
-        var isOfTheFuture = TokenVerifier.isOfTheFuture
+        var isIssuedInFuture = TokenVerifier.isIssuedInFuture
         var subject = TokenVerifier.subject
         var isSigned = TokenVerifier.isSigned
-        var mayRefetch = TokenVerifier.mayRefetch
-        var learn = TokenVerifier.learn
-        var isStanding = TokenVerifier.isStanding
+        var mayRefetchKeys = TokenVerifier.mayRefetchKeys
+        var replaceKeys = TokenVerifier.replaceKeys
+        var isSessionValid = TokenVerifier.isSessionValid
     }
 
     /// A parsed Firebase token that has not been verified.
@@ -65,8 +65,8 @@ struct TokenVerifier: Sendable {
         let subject: String?
         let email: String?
         let expiry: Double?
-        let issued: Double?
-        let signedIn: Double?
+        let issuedAt: Double?
+        let signedInAt: Double?
         let isAnonymous: Bool
         /// Google's ID of a user who signed in with Google; it is not the user ID of this backend.
         let googleID: String?
@@ -78,8 +78,8 @@ struct TokenVerifier: Sendable {
             subject = claims["sub"] as? String
             email = claims["email"] as? String
             expiry = time("exp")
-            issued = time("iat")
-            signedIn = time("auth_time")
+            issuedAt = time("iat")
+            signedInAt = time("auth_time")
             let firebase = claims["firebase"] as? [String: Any]
             isAnonymous = firebase?["sign_in_provider"] as? String == "anonymous"
             let identities = firebase?["identities"] as? [String: Any]
@@ -88,11 +88,11 @@ struct TokenVerifier: Sendable {
     }
 
     /// Firebase's published keys, with the time until which they are valid.
-    struct Keys: Sendable {
+    struct PublishedKeys: Sendable {
         var keys: [String: _RSA.Signing.PublicKey] = [:]
         var validUntil: Date = .distantPast
         /// The time of the last fetch that an unknown key ID caused.
-        var refetched: Date = .distantPast
+        var lastRefetch: Date = .distantPast
     }
 
     let project: String
@@ -102,12 +102,12 @@ struct TokenVerifier: Sendable {
     let authURL: String?
     let client: HTTPClient
     let policy: Policy
-    private let cache = NIOLockedValueBox(Keys())
+    private let cache = NIOLockedValueBox(PublishedKeys())
 
     /// The tolerated clock difference to Firebase, in seconds.
     ///
     /// The official libraries allow at most one minute.
-    private static let skew: Double = 60
+    private static let clockSkewMax: Double = 60
     /// The minimum interval between key fetches because of unknown key IDs, in seconds, so that
     /// callers cannot trigger many requests.
     private static let refetchInterval: TimeInterval = 60
@@ -135,7 +135,7 @@ struct TokenVerifier: Sendable {
         case false?: return .refused
         case nil: return .unavailable
         }
-        switch await policy.isStanding(self, subject, token.claims) {
+        switch await policy.isSessionValid(self, subject, token.claims) {
         case true?: return .accepted(subject: subject, isAnonymous: token.claims.isAnonymous)
         case false?: return .refused
         case nil: return .unavailable
@@ -147,17 +147,18 @@ struct TokenVerifier: Sendable {
     /// Returns the user ID in the claims; nil when any claim is invalid.
     private func subject(of claims: Claims) -> String? {
         let now = WallClock.date.timeIntervalSince1970
-        guard policy.isAudience(claims, project), policy.isIssuer(claims, project),
-            !policy.hasExpired(claims, now), !policy.isOfTheFuture(claims, now)
+        guard policy.hasExpectedAudience(claims, project),
+            policy.hasExpectedIssuer(claims, project),
+            !policy.hasExpired(claims, now), !policy.isIssuedInFuture(claims, now)
         else { return nil }
         return policy.subject(claims)
     }
 
-    static func isAudience(_ claims: Claims, _ project: String) -> Bool {
+    static func hasExpectedAudience(_ claims: Claims, _ project: String) -> Bool {
         claims.audience == project
     }
 
-    static func isIssuer(_ claims: Claims, _ project: String) -> Bool {
+    static func hasExpectedIssuer(_ claims: Claims, _ project: String) -> Bool {
         claims.issuer == "https://securetoken.google.com/" + project
     }
 
@@ -168,9 +169,11 @@ struct TokenVerifier: Sendable {
     /// Returns whether a token was issued in the future, or its user signed in in the future.
     ///
     /// A token without these times counts as a token of the future.
-    static func isOfTheFuture(_ claims: Claims, now: Double) -> Bool {
-        guard let issued = claims.issued, let signedIn = claims.signedIn else { return true }
-        return max(issued, signedIn) > now + skew
+    static func isIssuedInFuture(_ claims: Claims, now: Double) -> Bool {
+        guard let issuedAt = claims.issuedAt, let signedInAt = claims.signedInAt else {
+            return true
+        }
+        return max(issuedAt, signedInAt) > now + clockSkewMax
     }
 
     /// Returns the user ID of a token.
@@ -201,27 +204,27 @@ struct TokenVerifier: Sendable {
         }
     }
 
-    private struct Unavailable: Error {}
+    private struct KeysUnavailable: Error {}
 
-    private func key(_ id: String) async -> Swift.Result<_RSA.Signing.PublicKey?, Unavailable> {
+    private func key(_ id: String) async -> Swift.Result<_RSA.Signing.PublicKey?, KeysUnavailable> {
         let now = WallClock.date
         let known = cache.withLockedValue { $0 }
         if now < known.validUntil, let key = known.keys[id] { return .success(key) }
-        guard policy.mayRefetch(now, known) else { return .success(nil) }
-        if now < known.validUntil { cache.withLockedValue { $0.refetched = now } }
-        guard let fresh = await fetch() else {
+        guard policy.mayRefetchKeys(now, known) else { return .success(nil) }
+        if now < known.validUntil { cache.withLockedValue { $0.lastRefetch = now } }
+        guard let fresh = await fetchKeys() else {
             // The known keys can be used until they expire.
             if now < known.validUntil { return .success(nil) }
-            return .failure(Unavailable())
+            return .failure(KeysUnavailable())
         }
-        cache.withLockedValue { policy.learn(&$0, fresh) }
+        cache.withLockedValue { policy.replaceKeys(&$0, fresh) }
         return .success(fresh.keys[id])
     }
 
     /// Replaces the known keys with the fetched keys.
     ///
     /// A key that is missing among the fetched keys was withdrawn (F-05).
-    static func learn(_ known: inout Keys, from fresh: Keys) {
+    static func replaceKeys(_ known: inout PublishedKeys, from fresh: PublishedKeys) {
         known.keys = fresh.keys
         known.validUntil = fresh.validUntil
     }
@@ -230,11 +233,11 @@ struct TokenVerifier: Sendable {
     ///
     /// They may be fetched after their expiry. Before it, a fetch for an unknown key ID is allowed
     /// once in `refetchInterval` (F-05).
-    static func mayRefetch(_ now: Date, _ known: Keys) -> Bool {
-        now >= known.validUntil || now.timeIntervalSince(known.refetched) > refetchInterval
+    static func mayRefetchKeys(_ now: Date, _ known: PublishedKeys) -> Bool {
+        now >= known.validUntil || now.timeIntervalSince(known.lastRefetch) > refetchInterval
     }
 
-    private func fetch() async -> Keys? {
+    private func fetchKeys() async -> PublishedKeys? {
         guard let keysURL,
             let response = try? await client.execute(
                 HTTPClientRequest(url: keysURL),
@@ -243,7 +246,7 @@ struct TokenVerifier: Sendable {
             let root = Self.object(Data(body.readableBytesView)),
             let list = root["keys"] as? [[String: Any]]
         else { return nil }
-        var keys = Keys()
+        var keys = PublishedKeys()
         for entry in list {
             guard let id = entry["kid"] as? String, let modulus = entry["n"] as? String,
                 let exponent = entry["e"] as? String, let n = Self.bytes(modulus),
@@ -264,7 +267,7 @@ struct TokenVerifier: Sendable {
 
     /// Returns whether the session of a user is still valid; nil when Firebase cannot be reached,
     /// and true when no Firebase URL is configured.
-    static func isStanding(
+    static func isSessionValid(
         _ verifier: TokenVerifier,
         _ subject: String,
         _ claims: Claims
@@ -288,7 +291,7 @@ struct TokenVerifier: Sendable {
         guard let user = users?.first else { return true }
         if user["disabled"] as? Bool == true { return false }
         let since = (user["validSince"] as? String).flatMap(Double.init) ?? 0
-        return (claims.issued ?? 0) >= since
+        return (claims.issuedAt ?? 0) >= since
     }
 
     // MARK: Parts

@@ -21,7 +21,7 @@ struct WebhookProcessor: Sendable {
     /// The steps of processing a delivery.
     ///
     /// `Policy.perform` determines the order of the steps.
-    struct Steps: Sendable {
+    struct ProcessingSteps: Sendable {
         let store: Store
         let event: WebhookEvent
         /// The key by which duplicates of the event are recognized.
@@ -37,7 +37,7 @@ struct WebhookProcessor: Sendable {
         /// Returns false for an event that was already processed.
         ///
         /// The unique key in the database detects a duplicate, not an earlier query.
-        func mark(_ db: Database) throws -> Bool {
+        func markProcessed(_ db: Database) throws -> Bool {
             try db.execute(
                 sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, ?, ?) "
                     + "ON CONFLICT DO NOTHING",
@@ -50,18 +50,18 @@ struct WebhookProcessor: Sendable {
     struct Policy: Sendable {
         var key = WebhookProcessor.key
         var perform = WebhookProcessor.perform
-        var unread = WebhookProcessor.unread
+        var handleUnreadableCustomer = WebhookProcessor.handleUnreadableCustomer
         var ignore = WebhookProcessor.ignore
-        var isApart = WebhookProcessor.isApart
+        var isSandboxEvent = WebhookProcessor.isSandboxEvent
         var isStale = WebhookProcessor.isStale
-        var settleLate = History.settleLate
-        var unlocks = WebhookProcessor.unlocks
+        var applyLateEvent = EventHistory.applyLateEvent
+        var unlocksAccess = WebhookProcessor.unlocksAccess
     }
 
     private var policy: Policy { store.policies.delivery }
 
     func process(_ event: WebhookEvent, body: Data) async throws -> Outcome {
-        let steps = Steps(
+        let steps = ProcessingSteps(
             store: store,
             event: event,
             key: policy.key(event, body),
@@ -76,10 +76,10 @@ struct WebhookProcessor: Sendable {
     ///
     /// The customers are read from RevenueCat before the transaction, because a transaction must
     /// not wait.
-    static func perform(_ steps: Steps) async throws -> Outcome {
+    static func perform(_ steps: ProcessingSteps) async throws -> Outcome {
         let subscribers = try await steps.read()
         return try await steps.store.pool.write { db in
-            guard try steps.mark(db) else { return .duplicate }
+            guard try steps.markProcessed(db) else { return .duplicate }
             try steps.apply(db, subscribers)
             return .applied
         }
@@ -97,7 +97,9 @@ struct WebhookProcessor: Sendable {
         var found: [String: Subscriber] = [:]
         let ids = [event.appUserID].compactMap { $0 } + event.transferredFrom + event.transferredTo
         for id in ids.filter(store.isValid) where found[id] == nil {
-            do { found[id] = try await reader.subscriber(id) } catch { try policy.unread(error) }
+            do { found[id] = try await reader.subscriber(id) } catch {
+                try policy.handleUnreadableCustomer(error)
+            }
         }
         return found
     }
@@ -105,7 +107,7 @@ struct WebhookProcessor: Sendable {
     /// Handles a customer who cannot be read from RevenueCat.
     ///
     /// The delivery fails, so that the sender delivers the event again (S-07).
-    static func unread(_ error: any Error) throws { throw error }
+    static func handleUnreadableCustomer(_ error: any Error) throws { throw error }
 
     // MARK: Applying
 
@@ -117,13 +119,13 @@ struct WebhookProcessor: Sendable {
         if event.type == "TRANSFER" {
             try Identity.transfer(store, db, event)
             for (id, subscriber) in subscribers {
-                try Reconciliation.take(store, db, subscriber, of: id, event)
+                try Reconciliation.replaceState(store, db, subscriber, of: id, event)
             }
-            try Reconciliation.dropUnshown(store, db, subscribers)
+            try Reconciliation.removeUnreturnedPurchases(store, db, subscribers)
             if reader != nil {
                 for user in try event.transferredTo.compactMap({ try store.user(db, known: $0)?.id }
                 ) {
-                    try settleChanges(db, of: user)
+                    try recomputePendingProducts(db, of: user)
                 }
             }
             return
@@ -137,38 +139,52 @@ struct WebhookProcessor: Sendable {
         _ event: WebhookEvent,
         _ subscribers: [String: Subscriber]
     ) throws {
-        guard let user = try Identity.resolve(store, db, event), let buyer = user.id,
+        guard let user = try Identity.resolveUser(store, db, event), let buyer = user.id,
             let productID = event.productID
         else { return }
-        let holder = try store.policies.identity.holder(db, buyer, event.timestamp)
+        let currentOwner = try store.policies.identity.currentOwner(db, buyer, event.timestamp)
         // In the style `sync`, RevenueCat's response already takes transfers into account.
-        let userID = reader == nil ? holder : buyer
-        let isSandbox = policy.isApart(event)
-        let known = try store.fetch(db, userID, productID, isSandbox)
+        let userID = reader == nil ? currentOwner : buyer
+        let isSandbox = policy.isSandboxEvent(event)
+        let known = try store.fetchSubscription(db, userID, productID, isSandbox)
         let isStale = policy.isStale(event, known)
-        let unlocks = policy.unlocks(event)
+        let unlocksAccess = policy.unlocksAccess(event)
         if let id = event.appUserID, reader != nil {
             if let subscriber = subscribers[id] {
-                try Reconciliation.take(store, db, subscriber, of: id, event)
+                try Reconciliation.replaceState(store, db, subscriber, of: id, event)
             }
             // Facts that only the event contains are stored for the current owner of the purchase.
-            let line = History.Line(userID: holder, productID: productID, isSandbox: isSandbox)
-            try note(db, event, line)
-        } else if unlocks {
-            let history = History(store: store)
-            let line = History.Line(userID: userID, productID: productID, isSandbox: isSandbox)
-            try history.note(db, event, of: line)
+            let line = EventHistory.PurchaseKey(
+                userID: currentOwner,
+                productID: productID,
+                isSandbox: isSandbox
+            )
+            try recordEvent(db, event, line)
+        } else if unlocksAccess {
+            let history = EventHistory(store: store)
+            let line = EventHistory.PurchaseKey(
+                userID: userID,
+                productID: productID,
+                isSandbox: isSandbox
+            )
+            try history.recordEvent(db, event, of: line)
             if isStale {
-                try policy.settleLate(history, db, line)
+                try policy.applyLateEvent(history, db, line)
             } else {
-                var subscription = known ?? line.fresh(event)
+                var subscription = known ?? line.initialState(event)
                 store.policies.entitlement.apply(event, to: &subscription)
                 try subscription.save(db, onConflict: .replace)
             }
         }
-        guard unlocks else { return }
+        guard unlocksAccess else { return }
         // A user whose purchase was transferred to another user gets no notification.
-        try Notification.announce(store, db, event, to: user, isStale: isStale || holder != buyer)
+        try Notification.enqueueNotification(
+            store,
+            db,
+            event,
+            to: user,
+            isStale: isStale || currentOwner != buyer
+        )
     }
 
     /// Changes nothing for an event of the type TEST or of an informational or unknown type, which
@@ -178,14 +194,14 @@ struct WebhookProcessor: Sendable {
     /// Returns whether an event belongs to the sandbox.
     ///
     /// Sandbox purchases are kept separately (S-19).
-    static func isApart(_ event: WebhookEvent) -> Bool { event.isSandbox }
+    static func isSandboxEvent(_ event: WebhookEvent) -> Bool { event.isSandbox }
 
     /// Returns whether an event is outdated.
     ///
     /// An event that is older than the known state reports nothing new (S-09). The end of a period
     /// that was renewed since does not end the current period, however late the event arrives
     /// (S-15).
-    static func isStale(_ event: WebhookEvent, beside known: Subscription?) -> Bool {
+    static func isStale(_ event: WebhookEvent, comparedTo known: Subscription?) -> Bool {
         guard let known else { return false }
         let endsEarlier =
             event.type == "EXPIRATION" && (event.purchasedAt ?? .max) < known.beganAt
@@ -195,7 +211,7 @@ struct WebhookProcessor: Sendable {
     /// Returns whether the purchase in an event unlocks access.
     ///
     /// A purchase without entitlements, such as coins, does not (S-16).
-    static func unlocks(_ event: WebhookEvent) -> Bool {
+    static func unlocksAccess(_ event: WebhookEvent) -> Bool {
         event.hasEntitlements || event.type != "NON_RENEWING_PURCHASE"
     }
 
@@ -203,10 +219,14 @@ struct WebhookProcessor: Sendable {
     /// contain it.
     ///
     /// The event may also arrive late.
-    private func note(_ db: Database, _ event: WebhookEvent, _ line: History.Line) throws {
-        try History(store: store).note(db, event, of: line)
+    private func recordEvent(
+        _ db: Database,
+        _ event: WebhookEvent,
+        _ line: EventHistory.PurchaseKey
+    ) throws {
+        try EventHistory(store: store).recordEvent(db, event, of: line)
         guard
-            var subscription = try store.fetch(
+            var subscription = try store.fetchSubscription(
                 db,
                 line.userID,
                 line.productID,
@@ -214,30 +234,31 @@ struct WebhookProcessor: Sendable {
             )
         else { return }
         subscription.asOf = max(subscription.asOf, event.timestamp)
-        try settleChange(db, &subscription)
+        try recomputePendingProduct(db, &subscription)
         try subscription.update(db)
     }
 
     /// Recomputes the pending products of a user after a transfer, because earlier events were
     /// stored for the previous owner.
-    private func settleChanges(_ db: Database, of userID: Int64) throws {
+    private func recomputePendingProducts(_ db: Database, of userID: Int64) throws {
         for var subscription in try Subscription.fetchAll(
             db,
             sql: "SELECT * FROM subscriptions WHERE userID = ?",
             arguments: [userID]
         ) {
-            try settleChange(db, &subscription)
+            try recomputePendingProduct(db, &subscription)
             try subscription.update(db)
         }
     }
 
-    private func settleChange(_ db: Database, _ subscription: inout Subscription) throws {
-        let line = History.Line(
+    private func recomputePendingProduct(_ db: Database, _ subscription: inout Subscription) throws
+    {
+        let line = EventHistory.PurchaseKey(
             userID: subscription.userID,
             productID: subscription.productID,
             isSandbox: subscription.isSandbox
         )
-        let last = try History(store: store).last(db, line) {
+        let last = try EventHistory(store: store).last(db, line) {
             ["INITIAL_PURCHASE", "PRODUCT_CHANGE", "RENEWAL"].contains($0.type)
         }
         if let last {

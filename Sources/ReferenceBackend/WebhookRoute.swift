@@ -10,13 +10,13 @@ struct WebhookRoute: Sendable {
     let outbox: Outbox
 
     struct Policy: Sendable {
-        var brokenOff = WebhookRoute.brokenOff
-        var refused = WebhookRoute.refused
+        var truncatedRequestResponse = WebhookRoute.truncatedRequestResponse
+        var unauthorizedResponse = WebhookRoute.unauthorizedResponse
         var read = WebhookRoute.read
-        var unreadable = WebhookRoute.unreadable
-        var inOrder = WebhookRoute.inOrder
-        var answer = WebhookRoute.answer
-        var failed = WebhookRoute.failed
+        var unreadableBodyResponse = WebhookRoute.unreadableBodyResponse
+        var storeThenRespond = WebhookRoute.storeThenRespond
+        var successResponse = WebhookRoute.successResponse
+        var serverErrorResponse = WebhookRoute.serverErrorResponse
     }
 
     func respond(to request: Request) async -> Response {
@@ -30,14 +30,14 @@ struct WebhookRoute: Sendable {
                 }
             }
         } catch {
-            return await policy.brokenOff(body, processor.store)
+            return await policy.truncatedRequestResponse(body, processor.store)
         }
         // When the connection is lost, the task of the request sees an early end of the body
         // without an error.
         if let declared = request.headers[.contentLength].flatMap({ Int($0) }),
             body.count < declared
         {
-            return await policy.brokenOff(body, processor.store)
+            return await policy.truncatedRequestResponse(body, processor.store)
         }
         let signature = HTTPField.Name("X-RevenueCat-Webhook-Signature")
             .flatMap { request.headers[$0] }
@@ -47,29 +47,29 @@ struct WebhookRoute: Sendable {
                 signature: signature,
                 body: body
             )
-        else { return policy.refused(body) }
+        else { return policy.unauthorizedResponse(body) }
         let event: WebhookEvent
-        do { event = try policy.read(body) } catch { return policy.unreadable(error) }
+        do { event = try policy.read(body) } catch { return policy.unreadableBodyResponse(error) }
         do {
             let whole = body
-            return try await policy.inOrder(
+            return try await policy.storeThenRespond(
                 { try await processor.process(event, body: whole) },
-                { outcome in await policy.answer(outcome, event, outbox) }
+                { outcome in await policy.successResponse(outcome, event, outbox) }
             )
         } catch {
-            return policy.failed(error)
+            return policy.serverErrorResponse(error)
         }
     }
 
     /// Handles a truncated request.
     ///
     /// Nothing is stored, and no caller reads the response.
-    static func brokenOff(_ arrived: Data, _ store: Store) async -> Response {
+    static func truncatedRequestResponse(_ receivedPart: Data, _ store: Store) async -> Response {
         JSON.response(.badRequest, ["error": "broken_off"])
     }
 
     /// Returns the response to an unauthenticated request, without parsing its body (S-01).
-    static func refused(_ body: Data) -> Response {
+    static func unauthorizedResponse(_ body: Data) -> Response {
         JSON.response(.unauthorized, ["error": "unauthorized"])
     }
 
@@ -80,23 +80,23 @@ struct WebhookRoute: Sendable {
     /// Returns status 400 for a body that is not an event.
     ///
     /// After a 5xx status, RevenueCat would retry the delivery for hours (S-02).
-    static func unreadable(_ error: any Error) -> Response {
+    static func unreadableBodyResponse(_ error: any Error) -> Response {
         JSON.response(.badRequest, ["error": "not_an_event"])
     }
 
     /// Stores an event and then responds, because a 200 confirms that the event is stored (S-04).
-    static func inOrder(
+    static func storeThenRespond(
         _ store: @escaping @Sendable () async throws -> WebhookProcessor.Outcome,
-        _ answer: @escaping @Sendable (WebhookProcessor.Outcome) async -> Response
+        _ successResponse: @escaping @Sendable (WebhookProcessor.Outcome) async -> Response
     ) async throws -> Response {
         let outcome = try await store()
-        return await answer(outcome)
+        return await successResponse(outcome)
     }
 
     /// Returns the response to a processed event, which is the same for a duplicate.
     ///
     /// The response does not wait for push messages (S-06).
-    static func answer(
+    static func successResponse(
         _ outcome: WebhookProcessor.Outcome,
         to event: WebhookEvent,
         _ outbox: Outbox
@@ -108,7 +108,7 @@ struct WebhookRoute: Sendable {
     /// Returns a server error, so that RevenueCat retries the delivery.
     ///
     /// The database or RevenueCat may be available at the next attempt (S-07).
-    static func failed(_ error: any Error) -> Response {
+    static func serverErrorResponse(_ error: any Error) -> Response {
         JSON.response(.internalServerError, ["error": "try_again"])
     }
 }

@@ -2,12 +2,14 @@ internal import Conformance
 internal import FakeServers
 internal import Providers
 
-extension Play {
+extension CaseExecution {
     /// Compares a response with a pattern of the contract, and stores the values that the pattern
     /// names.
     ///
     /// Returns whether the response matches the pattern.
-    mutating func learn(from response: HTTPMessage.Response, _ pattern: AnswerPattern?) -> Bool {
+    mutating func storeValues(from response: HTTPMessage.Response, _ pattern: ResponsePattern?)
+        -> Bool
+    {
         guard let pattern else { return true }
         return values.match(pattern, response).isEmpty && response.status == pattern.status
     }
@@ -16,17 +18,17 @@ extension Play {
 /// Sends the requests of an app and of its operators, as the profile defines them.
 ///
 /// These requests create users and accounts, or call the backend's own routes.
-extension Play {
+extension CaseExecution {
     // MARK: Users and accounts
 
     /// Registers a user with the backend.
     ///
     /// Returns an error message on failure; nil on success.
     mutating func register(_ user: String) async -> String? {
-        let values = usualValues(of: user)
+        let values = templateValues(of: user)
         switch profile.creation {
         case .command(let words, let pointer):
-            return await carryOut(words, values, id: pointer, user)
+            return await runProgram(words, values, id: pointer, user)
         case .register:
             guard let endpoint = profile.endpoints["register"] else {
                 return "the profile has no endpoint 'register'"
@@ -36,7 +38,7 @@ extension Play {
             // A user whose ID is known registers under this ID, and does not get another one
             // (S-21).
             if profile.choosesIDs, named.contains(user) {
-                guard let own = profile.endpointTakingIDs else {
+                guard let own = profile.registerEndpointAcceptingIDs else {
                     return "the profile has no endpoint 'register' that takes an ID"
                 }
                 return await create(.registration(user: user), own, values, nil)
@@ -54,7 +56,7 @@ extension Play {
             "password": namespace.password(of: account),
         ]
         switch profile.accountCreation {
-        case .command(let words, _): return await carryOut(words, values)
+        case .command(let words, _): return await runProgram(words, values)
         case .request(let endpoint):
             return await create(
                 .registration(user: "account " + account),
@@ -75,7 +77,7 @@ extension Play {
     ///     chose the ID.
     ///   - user: The name, in the contract, of the user that the program creates.
     /// - Returns: An error message; nil on success.
-    private mutating func carryOut(
+    private mutating func runProgram(
         _ words: [String],
         _ values: [String: String?],
         id pointer: JSONPointer? = nil,
@@ -125,7 +127,7 @@ extension Play {
         switch outcome {
         case .answered(let response) where (200..<300).contains(response.status):
             guard let user else { return nil }
-            return note(response, of: endpoint, user)
+            return storeAssignedID(response, of: endpoint, user)
         case .answered(let response):
             return "\(endpoint.method) \(endpoint.path) returned \(response.status)"
         case .failed(_, let text): return "\(endpoint.method) \(endpoint.path): \(text)"
@@ -137,7 +139,7 @@ extension Play {
     /// Stores the user ID and the proof of ownership from a response that created a user.
     ///
     /// Returns an error message if the backend chooses IDs, but the response contains none.
-    private mutating func note(
+    private mutating func storeAssignedID(
         _ response: HTTPMessage.Response,
         of endpoint: Profile.Endpoint,
         _ user: String
@@ -159,7 +161,7 @@ extension Play {
         return nil
     }
 
-    private func usualValues(of user: String) -> [String: String?] {
+    private func templateValues(of user: String) -> [String: String?] {
         [
             "id": namespace.id(of: user),
             "device": namespace.installID(of: user), "platform": "ios", "source": "new",
@@ -181,7 +183,7 @@ extension Play {
     ///
     /// Several calls are sent concurrently. If deliveries are being held back, the calls are sent
     /// when these are released.
-    mutating func make(_ calls: [Call]) async {
+    mutating func sendAppCalls(_ calls: [Call]) async {
         var prepared: [PreparedCall] = []
         for call in calls {
             // A missing route is a reason to skip the case, which was reported before the case
@@ -198,18 +200,18 @@ extension Play {
             )
         }
         if trouble != nil { return }
-        let isStoreToFail = calls.contains { $0.storeFails == true }
-        if isStoreToFail, await breakStore() == false { return }
+        let isDatabaseFaultPlanned = calls.contains { $0.storeFails == true }
+        if isDatabaseFaultPlanned, await injectDatabaseFault() == false { return }
         if held.isEmpty {
             if calls.count > 1 {
                 await backend.client.warm(lanes: calls.count, path: backend.readyPath)
             }
             await send(prepared, firstLane: 0)
         } else {
-            await release([], beside: prepared)
+            await release([], alongside: prepared)
         }
-        if isStoreToFail, await healStore() == false { return }
-        for request in prepared { noteProof(request.call, request.endpoint) }
+        if isDatabaseFaultPlanned, await removeDatabaseFault() == false { return }
+        for request in prepared { storeOwnershipProof(request.call, request.endpoint) }
     }
 
     /// Sends all calls concurrently, each over separate connections.
@@ -235,9 +237,13 @@ extension Play {
     private static func decoded(_ outcome: Exchange.Outcome) -> Exchange.Outcome {
         guard case .answered(var response) = outcome,
             let encoding = response[field: "content-encoding"],
-            let plain = BodyDecoding.plain(response.body, encoding: encoding, max: 16 << 20)
+            let decodedBody = BodyDecoding.decodedBody(
+                response.body,
+                encoding: encoding,
+                max: 16 << 20
+            )
         else { return outcome }
-        response.body = plain
+        response.body = decodedBody
         response.fields.removeAll { $0.name.lowercased() == "content-encoding" }
         return .answered(response)
     }
@@ -251,7 +257,7 @@ extension Play {
 
     /// Sends a request that the contract contains literally, and stores values from its response
     /// for later requests.
-    mutating func make(_ request: AppRequest) async {
+    mutating func sendAppCalls(_ request: AppRequest) async {
         values.namespace = namespace
         for user in TemplateValues.users(in: request.fields.map(\.value)) {
             values.tokens[user] = token(of: user)
@@ -274,7 +280,7 @@ extension Play {
         // The request may come earlier than in the recording, before the backend has finished its
         // work. A read is therefore repeated while waiting may help.
         let isRead = request.method == "GET" && request.answer != nil
-        let patience = run.patience(run.shortPatience(latency))
+        let settleTimeout = run.settleTimeout(run.shortSettleTimeout(latency))
         var pause: Duration = .milliseconds(2)
         while true {
             let sequence = world.journal.begin(
@@ -284,17 +290,17 @@ extension Play {
             world.journal.complete(sequence, outcome)
             guard case .answered(let response) = outcome else { return }
             var learned = self
-            let isMatch = learned.learn(from: response, request.answer)
-            if isMatch || !isRead || patience.isOver || Task.isCancelled {
+            let isMatch = learned.storeValues(from: response, request.answer)
+            if isMatch || !isRead || settleTimeout.isOver || Task.isCancelled {
                 self = learned
                 return
             }
-            await patience.pause(pause)
+            await settleTimeout.pause(pause)
             pause = min(pause * 2, .milliseconds(100))
         }
     }
 
-    private mutating func noteProof(_ call: Call, _ endpoint: Profile.Endpoint) {
+    private mutating func storeOwnershipProof(_ call: Call, _ endpoint: Profile.Endpoint) {
         guard let pointer = endpoint.answerProof else { return }
         let exchange = world.journal.read {
             $0.exchanges(in: namespace.name, from: firstSequence)
@@ -309,7 +315,7 @@ extension Play {
     }
 
     mutating func values(of call: Call) -> [String: String?] {
-        var values: [String: String?] = call.user.map { usualValues(of: $0) } ?? [:]
+        var values: [String: String?] = call.user.map { templateValues(of: $0) } ?? [:]
         values["id"] = values["id"] ?? .some(nil)
         // A proof belongs to one device (S-26), so another device does not have it (S-24).
         let isOtherDevice = call.route == .register && call.values["device"] != nil
@@ -327,13 +333,13 @@ extension Play {
 
     private mutating func authorization(_ call: Call) async -> [HTTPMessage.Field] {
         guard var spec = call.token, call.route == .protected else { return [] }
-        if let earlier = spec.onceOver, let (token, end) = shownTokens[earlier] {
+        if let earlier = spec.onceOver, let (token, end) = expiringTokens[earlier] {
             await awaitEnd(end, call)
             return [HTTPMessage.Field("Authorization", "Bearer " + token)]
         }
         var end: Int64?
         if spec.expires == .soon {
-            let soon = await soonestEnd(call)
+            let soon = await nearlyExpiredEnd(call)
             spec.claims.merge(claims(endingAt: soon)) { said, _ in said }
             end = soon
         }
@@ -348,13 +354,13 @@ extension Play {
         if spec.signing == .withdrawnKey, forge.withdrawn == nil {
             trouble =
                 trouble
-                ?? .disturbanceMissed(
+                ?? .faultMissed(
                     "the token needs a withdrawn signing key, and there is none; run the step "
                         + "'firebase: rotate-keys' twice before this call"
                 )
         }
         guard let token = forge.text(spec, user: user, at: run.backendNow) else { return [] }
-        if let end { shownTokens[call.name] = (token, end) }
+        if let end { expiringTokens[call.name] = (token, end) }
         return [HTTPMessage.Field("Authorization", "Bearer " + token)]
     }
 

@@ -27,29 +27,29 @@ extension RunExecutor {
     ///   - count: The number of calls to wait for.
     ///   - calls: The provider and the run whose calls count.
     /// - Returns: Whether the backend has made the calls; false after a cancellation.
-    func hasMade(_ count: Int, of calls: BackendCalls) async -> Bool {
-        let patience = patience(profile.patience)
+    func waitForCalls(_ count: Int, of calls: BackendCalls) async -> Bool {
+        let settleTimeout = settleTimeout(profile.settleTimeout)
         let journal = world.journal
         // The journal is followed before the calls are counted, so that no call is missed in
         // between.
         let entries = journal.follow()
-        @Sendable func areThere() -> Bool { journal.read { calls.count(in: $0) } >= count }
-        if areThere() { return true }
+        @Sendable func haveArrived() -> Bool { journal.read { calls.count(in: $0) } >= count }
+        if haveArrived() { return true }
         return await withTaskGroup(of: Bool.self) { group in
             group.addTask {
                 for await number in entries
-                where calls.contains(journal.read { $0.exchange(number) }) && areThere() {
+                where calls.contains(journal.read { $0.exchange(number) }) && haveArrived() {
                     return true
                 }
                 return false
             }
             group.addTask {
-                await patience.elapse()
+                await settleTimeout.waitUntilOver()
                 return false
             }
-            let hasMade = await group.next() ?? false
+            let waitForCalls = await group.next() ?? false
             group.cancelAll()
-            return hasMade
+            return waitForCalls
         }
     }
 }

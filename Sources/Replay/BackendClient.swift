@@ -7,7 +7,7 @@ internal import FakeServers
 
 /// Sends HTTP requests to the backend under test or to another server.
 package final class BackendClient: Transport {
-    package typealias Disturbance = Replay.Disturbance
+    package typealias AttemptFault = Replay.AttemptFault
 
     /// The largest body of a response, in bytes.
     ///
@@ -17,7 +17,7 @@ package final class BackendClient: Transport {
     ///
     /// The responses of probes are never longer. A backend that sends megabytes must not fill
     /// Assay's memory.
-    private static let keptMax = 256 << 10
+    private static let storedBodyMax = 256 << 10
 
     /// The longest time to establish a connection, in seconds.
     ///
@@ -59,7 +59,7 @@ package final class BackendClient: Transport {
         )
         configuration.httpVersion = .http1Only
         configuration.proxy = proxy.map { .server(host: $0.host, port: $0.port) }
-        configuration.tlsConfiguration = Trust.configuration(authority)
+        configuration.tlsConfiguration = CertificateTrust.configuration(authority)
         configuration.connectionPool.retryConnectionEstablishment = false
         // The time is shorter than the keep-alive time of any server, so that no request uses a
         // connection that is closing.
@@ -128,9 +128,9 @@ package final class BackendClient: Transport {
         _ request: HTTPMessage.Request,
         lane: Int,
         within: Duration,
-        disturbance: Disturbance
+        fault: AttemptFault
     ) async -> Exchange.Outcome {
-        let message = message(request, lane, disturbance)
+        let message = message(request, lane, fault)
         do {
             let deadline = RealClock().now + within
             let client = lanes[lane % lanes.count]
@@ -139,7 +139,7 @@ package final class BackendClient: Transport {
                 deadline: .now() + .milliseconds(within.milliseconds)
             )
             let body = try await Self.collect(response.body, until: deadline)
-            if disturbance == .cutRequest { return .requestCut }
+            if fault == .truncatedRequest { return .requestCut }
             return .answered(
                 HTTPMessage.Response(
                     Int(response.status.code),
@@ -148,9 +148,9 @@ package final class BackendClient: Transport {
                 )
             )
         } catch {
-            switch disturbance {
-            case .cutRequest: return .requestCut
-            case .hangUp: return .answerLost(nil)
+            switch fault {
+            case .truncatedRequest: return .requestCut
+            case .disconnect: return .answerLost(nil)
             case .none, .held: return Self.failure(error, within)
             }
         }
@@ -159,27 +159,27 @@ package final class BackendClient: Transport {
     private func message(
         _ request: HTTPMessage.Request,
         _ lane: Int,
-        _ disturbance: Disturbance
+        _ fault: AttemptFault
     ) -> HTTPClientRequest {
         var message = HTTPClientRequest(url: base + request.target)
         message.method = HTTPMethod(rawValue: request.method)
         for field in request.fields { message.headers.add(name: field.name, value: field.value) }
-        switch disturbance {
+        switch fault {
         case .none:
             if !request.body.isEmpty || request.method != "GET" {
                 message.body = .bytes(ByteBuffer(bytes: request.body))
             }
-        case .cutRequest:
+        case .truncatedRequest:
             message.body = .stream(
-                BrokenBody(
+                TruncatedBody(
                     bytes: Array(request.body.prefix(request.body.count * 9 / 10)),
-                    silence: BrokenBody.silence
+                    pauseBeforeClose: TruncatedBody.pauseBeforeClose
                 ),
                 length: .known(Int64(request.body.count))
             )
-        case .hangUp:
+        case .disconnect:
             message.body = .stream(
-                BrokenBody(bytes: request.body),
+                TruncatedBody(bytes: request.body),
                 length: .known(Int64(request.body.count))
             )
         case .held(let gate, let percent):
@@ -187,7 +187,7 @@ package final class BackendClient: Transport {
             // process the request before the gate opens.
             let count = min(request.body.count * percent / 100, request.body.count - 1)
             message.body = .stream(
-                HeldBody(
+                GatedBody(
                     gate: gate,
                     lane: lane,
                     parts: [
@@ -229,9 +229,9 @@ package final class BackendClient: Transport {
         var count = 0
         for try await part in body {
             count += part.readableBytes
-            guard count <= bodyMax else { throw TooLong() }
+            guard count <= bodyMax else { throw BodyTooLongError() }
             var part = part
-            let room = keptMax - kept.readableBytes
+            let room = storedBodyMax - kept.readableBytes
             if var slice = part.readSlice(length: min(room, part.readableBytes)) {
                 kept.writeBuffer(&slice)
             }
@@ -240,13 +240,13 @@ package final class BackendClient: Transport {
     }
 
     /// The error of a response whose body is longer than `bodyMax`.
-    private struct TooLong: Error {}
+    private struct BodyTooLongError: Error {}
 
     private static func failure(_ error: any Error, _ within: Duration) -> Exchange.Outcome {
-        if let reason = Shortage.reason(of: error) { return .failed(.shortage, reason) }
-        if let text = Trust.text(error) { return .failed(.refused, text) }
+        if let reason = ResourceShortage.reason(of: error) { return .failed(.shortage, reason) }
+        if let text = CertificateTrust.text(error) { return .failed(.refused, text) }
         switch error {
-        case is TooLong:
+        case is BodyTooLongError:
             return .failed(.closed, "the response has more than \(bodyMax >> 20) MB")
         case let error as HTTPClientError
         where error == .deadlineExceeded || error == .readTimeout:
@@ -273,7 +273,7 @@ package final class BackendClient: Transport {
 }
 
 /// A request body in two parts, of which the second is sent when the gate opens.
-private struct HeldBody: AsyncSequence, Sendable {
+private struct GatedBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
     let gate: Gate
@@ -292,7 +292,7 @@ private struct HeldBody: AsyncSequence, Sendable {
             if isFirst {
                 isFirst = false
             } else if !(await gate.pass(lane: lane)) {
-                throw BrokenBody.Break()
+                throw TruncatedBody.BodyBreakError()
             }
             return ByteBuffer(bytes: part)
         }
@@ -305,28 +305,28 @@ private struct HeldBody: AsyncSequence, Sendable {
 
 /// A request body without an end: it throws an error after its last byte, so that the connection is
 /// closed.
-private struct BrokenBody: AsyncSequence, Sendable {
-    struct Break: Error {}
+private struct TruncatedBody: AsyncSequence, Sendable {
+    struct BodyBreakError: Error {}
 
     /// The pause before the connection of a truncated request is closed.
     ///
     /// A backend that receives the truncated body and the end of the connection at the same time
     /// may never begin to process the request.
-    static let silence: Duration = .milliseconds(50)
+    static let pauseBeforeClose: Duration = .milliseconds(50)
 
     typealias Element = ByteBuffer
 
     let bytes: [UInt8]
-    var silence: Duration = .zero
+    var pauseBeforeClose: Duration = .zero
 
     struct AsyncIterator: AsyncIteratorProtocol {
         var bytes: [UInt8]?
-        let silence: Duration
+        let pauseBeforeClose: Duration
 
         mutating func next() async throws -> ByteBuffer? {
             guard let part = bytes else {
-                if silence > .zero { try await RealClock().sleep(for: silence) }
-                throw Break()
+                if pauseBeforeClose > .zero { try await RealClock().sleep(for: pauseBeforeClose) }
+                throw BodyBreakError()
             }
             bytes = nil
             return ByteBuffer(bytes: part)
@@ -334,6 +334,6 @@ private struct BrokenBody: AsyncSequence, Sendable {
     }
 
     func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(bytes: bytes, silence: silence)
+        AsyncIterator(bytes: bytes, pauseBeforeClose: pauseBeforeClose)
     }
 }

@@ -5,23 +5,23 @@ internal import Providers
 /// Sets the backend's clock with the command or request under 'clock' in the profile.
 ///
 /// The minutes and days between the deliveries of a contract then pass for the backend too.
-extension Play {
+extension CaseExecution {
     /// Sets the backend's clock to the current time of the contract.
     ///
     /// Returns false when that fails; the run is then inconclusive.
-    mutating func keepClock() async -> Bool {
+    mutating func syncBackendClock() async -> Bool {
         guard plan.clock != nil else { return true }
-        return await keepClock(at: now - run.base)
+        return await syncBackendClock(at: now - run.base)
     }
 
     /// Sets the backend's clock ahead of the clock of this machine by the given time.
     ///
     /// Returns false when that fails; the run is then inconclusive.
     @discardableResult
-    mutating func keepClock(at ahead: Duration) async -> Bool {
+    mutating func syncBackendClock(at ahead: Duration) async -> Bool {
         guard let text = await setClock(ahead: ahead) else { return true }
         // Only the first problem of a run is reported.
-        trouble = trouble ?? .disturbanceMissed(text)
+        trouble = trouble ?? .faultMissed(text)
         return false
     }
 
@@ -29,7 +29,7 @@ extension Play {
     ///
     /// Returns nil if the clock shows the wanted time, or if it was never set and need not be.
     func setClock(ahead: Duration) async -> String? {
-        let wanted = (ahead, backend.life)
+        let wanted = (ahead, backend.history)
         let known = run.clockSetting.withLock { $0 }
         // The clock of a new backend process shows the time of this machine.
         if known == wanted || (known.ahead, ahead) == (.zero, .zero) { return nil }
@@ -52,21 +52,21 @@ extension CasePlan {
     ///
     /// If no time passes in the case, it is the unchanged case.
     var settingClock: CasePlan {
-        guard subject.takesTime, !subject.keepsMachineTime else { return self }
+        guard subject.hasPlannedDelays, !subject.requiresMachineTime else { return self }
         var stops: Set<Duration> = [.zero]
         for delivery in subject.deliveries {
             stops.formUnion(stops.map { $0 + delivery.delay })
-            guard delivery.isAlongLadder else { continue }
-            let ladder = delivery.schedule(among: subject.deliveries).moments
-            stops = Set(stops.flatMap { stop in ladder.map { stop + $0 } })
+            guard delivery.followsRetrySchedule else { continue }
+            let retrySchedule = delivery.schedule(among: subject.deliveries).attemptTimes
+            stops = Set(stops.flatMap { stop in retrySchedule.map { stop + $0 } })
         }
-        return setting(clock: stops.sorted())
+        return settingBackendClock(clock: stops.sorted())
     }
 }
 
 extension RetrySchedule {
     /// The times of all attempts of the retry schedule, relative to the first attempt.
-    fileprivate var moments: [Duration] {
+    fileprivate var attemptTimes: [Duration] {
         var moment: Duration = .zero
         return (1...attemptCountMax).compactMap { number in
             delay(beforeAttempt: number).map { delay in

@@ -29,12 +29,12 @@ package final class BackendProcess: BackendProgram {
     private let folder: String?
     private let environment: [String: String]
     private let outputPath: String
-    private let stopping: Profile.Stop
+    private let stopSettings: Profile.Stop
     /// The port of this machine on which the backend is expected to listen; nil if it listens on
     /// another machine.
     private let port: UInt16?
     /// A unique value in the environment of all processes of the backend, by which they are found.
-    private let mark = UUID().uuidString
+    private let processMarker = UUID().uuidString
     private let state = Locked(State())
 
     /// Prepares a backend process; `launch()` starts the process.
@@ -44,7 +44,7 @@ package final class BackendProcess: BackendProgram {
     ///   - folder: The working directory of the command; nil for that of Assay.
     ///   - environment: Environment variables in addition to those of Assay.
     ///   - outputPath: The file to which all output is appended.
-    ///   - stopping: The signal and the time limit for stopping the backend.
+    ///   - stopSettings: The signal and the time limit for stopping the backend.
     ///   - port: The port of this machine that has to be free again before the backend counts as
     ///     stopped.
     package init(
@@ -52,14 +52,14 @@ package final class BackendProcess: BackendProgram {
         folder: String? = nil,
         environment: [String: String],
         outputPath: String,
-        stopping: Profile.Stop = Profile.Stop(),
+        stopSettings: Profile.Stop = Profile.Stop(),
         port: UInt16? = nil
     ) {
         self.command = command
         self.folder = folder
         self.environment = environment
         self.outputPath = outputPath
-        self.stopping = stopping
+        self.stopSettings = stopSettings
         self.port = port
     }
 
@@ -74,10 +74,10 @@ package final class BackendProcess: BackendProgram {
         shell.folder = folder
         shell.output = .appending(path: outputPath)
         shell.errors = .sameAsOutput
-        shell.endsWithUs = true
+        shell.endsWithParent = true
         var merged = ProgramCommand.inheritedEnvironment
         merged.merge(environment) { $1 }
-        merged["ASSAY_PROCESS"] = mark
+        merged["ASSAY_PROCESS"] = processMarker
         if let timeZone { merged["TZ"] = timeZone }
         shell.environment = merged
         let size = outputSize
@@ -96,8 +96,8 @@ package final class BackendProcess: BackendProgram {
     private var program: StartedProgram? { state.withLock { $0.program } }
 
     /// The reason and the status with which the backend exited; nil while it runs.
-    package var exitText: String? {
-        boundOutput()
+    package var exitDescription: String? {
+        truncateOutput()
         return program?.end?.description
     }
 
@@ -109,14 +109,14 @@ package final class BackendProcess: BackendProgram {
     /// A process that does not exit within the grace period is killed.
     package func stop(_ signal: Restart.Signal, grace: Duration?) async {
         guard let program else { return }
-        let number = signal == .kill ? SIGKILL : stopping.signal.number
+        let number = signal == .kill ? SIGKILL : stopSettings.signal.number
         // If another server holds the port on behalf of the backend, the port stays in use.
         let ports = listeningPorts
         let waitsForPort = port.map { ports.isEmpty || ports.contains(Int($0)) } ?? false
-        for process in marked(outside: program) { kill(process, number) }
+        for process in markedProcesses(outside: program) { kill(process, number) }
         program.signal(number)
         let limit = Task {
-            try await RealClock().sleep(for: grace ?? stopping.within)
+            try await RealClock().sleep(for: grace ?? stopSettings.within)
             program.signal(SIGKILL)
         }
         await withTaskCancellationHandler {
@@ -126,24 +126,24 @@ package final class BackendProcess: BackendProgram {
         }
         limit.cancel()
         program.finish()
-        sweep()
+        killLeftoverProcesses()
         await waitUntilGone(program, waitsForPort: waitsForPort)
     }
 
     /// The longest wait for the system to remove killed processes and to free the port.
-    private static let clearingMax: Duration = .seconds(30)
+    private static let cleanupTimeMax: Duration = .seconds(30)
 
     /// Waits until all processes of the backend have exited and its port is free, at most for
-    /// `clearingMax`.
+    /// `cleanupTimeMax`.
     private func waitUntilGone(_ program: StartedProgram, waitsForPort: Bool) async {
         let clock = RealClock()
-        let end = clock.now + Self.clearingMax
+        let end = clock.now + Self.cleanupTimeMax
         var pause = Duration.milliseconds(1)
         while clock.now < end, !Task.isCancelled {
             let isHeld = waitsForPort && (port.map(LoopbackPort.isInUse) ?? false)
-            if !isHeld, !program.hasGroup, marked.isEmpty { return }
+            if !isHeld, !program.hasProcessGroup, markedProcesses.isEmpty { return }
             // A process may have started a child process while it was being killed.
-            sweep()
+            killLeftoverProcesses()
             await clock.pause(pause)
             pause = min(pause * 2, .milliseconds(50))
         }
@@ -163,19 +163,19 @@ package final class BackendProcess: BackendProgram {
     ///
     /// The excerpt contains the first error and the last lines.
     package func output(since start: UInt64, lineCountMax: Int) -> String {
-        LogExcerpt.of(text(since: start), lineCountMax: lineCountMax)
+        LogExcerpt.of(outputText(since: start), lineCountMax: lineCountMax)
     }
 
     package var hasPortConflict: Bool {
-        LogExcerpt.showsPortInUse(text(since: state.withLock { $0.launchOutputSize }))
+        LogExcerpt.showsPortInUse(outputText(since: state.withLock { $0.launchOutputSize }))
     }
 
     /// The number of bytes that are read at the beginning and at the end of a long output file.
-    private static let pieceMax = 256 << 10
+    private static let chunkSizeMax = 256 << 10
 
     /// Returns the whole lines of the output file after `start` bytes, without the middle of a long
     /// file.
-    private func text(since start: UInt64) -> String {
+    private func outputText(since start: UInt64) -> String {
         guard let handle = FileHandle(forReadingAtPath: outputPath) else { return "" }
         // Closing a file that was only read cannot lose data, so an error is ignored.
         defer { try? handle.close() }
@@ -183,17 +183,17 @@ package final class BackendProcess: BackendProgram {
         // An output file that is smaller than before has been emptied.
         let start = start <= size ? start : 0
         let length = size - start
-        let piece = UInt64(Self.pieceMax)
+        let piece = UInt64(Self.chunkSizeMax)
         let bytes: [UInt8]
         if length <= 2 * piece {
-            bytes = Self.read(handle, at: start, 2 * Self.pieceMax)
+            bytes = Self.read(handle, at: start, 2 * Self.chunkSizeMax)
         } else {
-            let head = Self.read(handle, at: start, Self.pieceMax)
-            let tail = Self.read(handle, at: size - piece, Self.pieceMax)
+            let head = Self.read(handle, at: start, Self.chunkSizeMax)
+            let tail = Self.read(handle, at: size - piece, Self.chunkSizeMax)
             let newline = UInt8(ascii: "\n")
             let headEnd = head.lastIndex(of: newline) ?? head.startIndex
             let tailStart = tail.firstIndex(of: newline) ?? tail.startIndex
-            bytes = head[..<headEnd] + Array("\n\(LogExcerpt.gap)".utf8) + tail[tailStart...]
+            bytes = head[..<headEnd] + Array("\n\(LogExcerpt.gapMarker)".utf8) + tail[tailStart...]
         }
         return TerminalCodes.removed(from: String(decoding: bytes, as: UTF8.self))
     }
@@ -211,7 +211,7 @@ package final class BackendProcess: BackendProgram {
 
     /// Empties the output file when it exceeds `outputMax`, so that the backend cannot fill the
     /// disk.
-    private func boundOutput() {
+    private func truncateOutput() {
         guard outputSize > Self.outputMax else { return }
         // The file is open for appending, so later output begins at the new end.
         truncate(outputPath, 0)
@@ -221,16 +221,16 @@ package final class BackendProcess: BackendProgram {
 
     /// Kills all remaining processes of the backend, including those that have left its process
     /// group.
-    package func sweep() {
-        for process in marked { kill(process, SIGKILL) }
+    package func killLeftoverProcesses() {
+        for process in markedProcesses { kill(process, SIGKILL) }
     }
 
     /// The processes that the backend started, found by a unique variable in their environment.
     ///
     /// Empty on systems without `/proc`.
-    private var marked: [pid_t] {
+    private var markedProcesses: [pid_t] {
         let folders = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        let wanted = Data("ASSAY_PROCESS=\(mark)".utf8)
+        let wanted = Data("ASSAY_PROCESS=\(processMarker)".utf8)
         return folders.compactMap { name in
             guard let process = pid_t(name), process != getpid(),
                 let environment = FileManager.default.contents(atPath: "/proc/\(name)/environ"),
@@ -241,11 +241,11 @@ package final class BackendProcess: BackendProgram {
     }
 
     /// Returns the processes of the backend that have left its process group.
-    private func marked(outside program: StartedProgram) -> [pid_t] {
-        marked.filter { getpgid($0) != program.identifier }
+    private func markedProcesses(outside program: StartedProgram) -> [pid_t] {
+        markedProcesses.filter { getpgid($0) != program.identifier }
     }
 
-    package var listeningPorts: [Int] { ListeningPorts.of(marked) }
+    package var listeningPorts: [Int] { ListeningPorts.of(markedProcesses) }
 }
 
 extension Profile.Stop.Signal {

@@ -17,14 +17,14 @@ package final class BackendUnderTest: Sendable {
     package let client: any Transport
     package let process: (any BackendProgram)?
     private let clock: any RunClock
-    private let lives = Locked(0)
+    private let histories = Locked(0)
     private let ready: Profile.Ready?
     private let startMax: Duration
     private let stopMax: Duration
-    private let onWaiting: @Sendable (Waiting) -> Void
+    private let onStartupWait: @Sendable (StartupWait) -> Void
 
     /// A progress report during the wait for a backend that is not ready yet.
-    package struct Waiting: Hashable, Sendable {
+    package struct StartupWait: Hashable, Sendable {
         /// The time that Assay has waited for the backend so far.
         package let time: Duration
         /// The result of the last readiness request, as text for the user.
@@ -32,7 +32,7 @@ package final class BackendUnderTest: Sendable {
         /// A message about the ports on which the backend listens, with a remedy.
         ///
         /// Nil if the backend listens on the expected port, or if its ports are not known.
-        package let elsewhere: String?
+        package let portMismatchMessage: String?
     }
 
     /// Creates a backend; `start()` starts its process.
@@ -46,15 +46,15 @@ package final class BackendUnderTest: Sendable {
     ///   - startMax: The longest time until the backend is ready.
     ///   - stopMax: The longest time that the backend gets to exit at the end of a run; then it is
     ///     killed.
-    ///   - onWaiting: Receives a progress report every few seconds while the backend is not ready.
+    ///   - onStartupWait: Receives a progress report every few seconds while the backend is not ready.
     package init(
         client: any Transport,
         process: (any BackendProgram)?,
         clock: any RunClock,
         ready: Profile.Ready? = nil,
-        startMax: Duration = Profile.Start.usualTimeout,
+        startMax: Duration = Profile.Start.defaultTimeout,
         stopMax: Duration = .seconds(3),
-        onWaiting: @escaping @Sendable (Waiting) -> Void = { _ in }
+        onStartupWait: @escaping @Sendable (StartupWait) -> Void = { _ in }
     ) {
         self.client = client
         self.clock = clock
@@ -62,24 +62,24 @@ package final class BackendUnderTest: Sendable {
         self.ready = ready
         self.startMax = startMax
         self.stopMax = stopMax
-        self.onWaiting = onWaiting
+        self.onStartupWait = onStartupWait
     }
 
     package var target: String { client.base }
-    package var readyPath: String { question.target }
+    package var readyPath: String { readinessRequest.target }
 
-    private var question: HTTPMessage.Request {
+    private var readinessRequest: HTTPMessage.Request {
         HTTPMessage.Request(ready?.method ?? "GET", ready?.path ?? "/")
     }
     /// The number of times that the backend was started.
     ///
     /// State in the memory of the backend process can last from one observation to another only if
     /// this number is the same for both.
-    package var life: Int { lives.withLock { $0 } }
+    package var history: Int { histories.withLock { $0 } }
 
     /// Starts the backend process, if Assay manages one, and waits until the backend responds.
     package func start() async throws(UnreachableError) {
-        lives.withLock { $0 += 1 }
+        histories.withLock { $0 += 1 }
         if let process {
             do {
                 try process.launch()
@@ -115,7 +115,7 @@ package final class BackendUnderTest: Sendable {
     /// Returns whether anything accepts connections at the backend's address.
     package func isReachable() async -> Bool {
         let outcome = await client.send(
-            question,
+            readinessRequest,
             within: .seconds(5)
         )
         if case .failed(.refused, _) = outcome { return false }
@@ -125,7 +125,7 @@ package final class BackendUnderTest: Sendable {
     /// Stops the backend process and closes the connections to it, at the end of a run.
     package func stop() async {
         await process?.stop(.terminate, grace: stopMax)
-        process?.sweep()
+        process?.killLeftoverProcesses()
         await client.close()
     }
 
@@ -136,7 +136,7 @@ package final class BackendUnderTest: Sendable {
     /// The pause between two readiness requests to a backend that is starting.
     private static let pause: Duration = .milliseconds(5)
     /// The factor by which a busy machine may extend the time to start (`startMax`).
-    private static let busyFactor = 10
+    private static let busyStartFactor = 10
 
     private func isReady(_ response: HTTPMessage.Response) -> Bool {
         // For a backend that is already running, any response is enough, because it may not have
@@ -150,13 +150,13 @@ package final class BackendUnderTest: Sendable {
     ///
     /// If that address refuses the connection, the request goes to the other loopback address
     /// (127.0.0.1 or ::1). The address that responds is the target from then on.
-    private func askOnce() async -> Exchange.Outcome {
-        let outcome = await client.send(question, within: .seconds(5))
+    private func sendReadinessRequest() async -> Exchange.Outcome {
+        let outcome = await client.send(readinessRequest, within: .seconds(5))
         guard case .failed(.refused, let text) = outcome else { return outcome }
         let first = target
         guard client.useOtherLoopback() else { return outcome }
         let second = target
-        let other = await client.send(question, within: .seconds(5))
+        let other = await client.send(readinessRequest, within: .seconds(5))
         if case .answered = other { return other }
         // A machine without IPv4 or IPv6 rejects the second address with another error.
         _ = client.useOtherLoopback()
@@ -167,17 +167,18 @@ package final class BackendUnderTest: Sendable {
         let wait = process == nil ? .seconds(5) : startMax
         let start = clock.now
         var deadline = start + wait
-        let end = start + wait * Self.busyFactor
+        let end = start + wait * Self.busyStartFactor
         var told = start
         var last = ""
         repeat {
             let asked = clock.now
-            let outcome = await askOnce()
+            let outcome = await sendReadinessRequest()
             var own = clock.now - asked
             switch outcome {
             case .answered(let response) where isReady(response): return
             case .answered(let response):
-                last = "\(question.method) \(question.target) returned \(response.status)"
+                last =
+                    "\(readinessRequest.method) \(readinessRequest.target) returned \(response.status)"
             case .failed(.refused, let text) where process == nil:
                 throw UnreachableError(description: "\(target): \(text)")
             case .failed(.refused, let text):
@@ -188,7 +189,7 @@ package final class BackendUnderTest: Sendable {
             case .failed(_, let text): last = text
             case .pending, .answerLost, .requestCut: break
             }
-            if let exit = process?.exitText {
+            if let exit = process?.exitDescription {
                 throw UnreachableError(
                     description: "the backend did not start: \(exit)\n"
                         + (process?.outputTail() ?? ""),
@@ -198,7 +199,13 @@ package final class BackendUnderTest: Sendable {
             }
             if clock.now - told >= Self.waitingPeriod {
                 told = clock.now
-                onWaiting(Waiting(time: told - start, last: last, elsewhere: elsewhere))
+                onStartupWait(
+                    StartupWait(
+                        time: told - start,
+                        last: last,
+                        portMismatchMessage: portMismatchMessage
+                    )
+                )
             }
             do {
                 try await clock.sleep(for: Self.pause)
@@ -209,7 +216,7 @@ package final class BackendUnderTest: Sendable {
             let excess = clock.now - asked - own - Self.pause * 2
             if excess > .zero { deadline = min(deadline + excess, end) }
         } while clock.now < deadline
-        let lines = [elsewhere, remedy(last), process?.outputTail()].compactMap(\.self)
+        let lines = [portMismatchMessage, remedy(last), process?.outputTail()].compactMap(\.self)
         throw UnreachableError(
             description: (["\(target) was not ready after \(wait.unsignedText): \(last)"] + lines)
                 .filter { !$0.isEmpty }.joined(separator: "\n")
@@ -228,7 +235,7 @@ package final class BackendUnderTest: Sendable {
     /// A message about the ports on which the backend listens, with a remedy.
     ///
     /// Nil if the backend listens on the expected port, or if its ports are not known.
-    private var elsewhere: String? {
+    private var portMismatchMessage: String? {
         guard let process, let wanted = URLComponents(string: target)?.port else { return nil }
         let ports = process.listeningPorts
         guard !ports.isEmpty, !ports.contains(wanted) else { return nil }

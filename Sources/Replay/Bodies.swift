@@ -23,34 +23,34 @@ extension RunExecutor {
     }
 }
 
-extension Play {
+extension CaseExecution {
     mutating func body(of delivery: Delivery) -> [UInt8] {
         let factory = run.factory(namespace)
         switch delivery.subject {
         case .repeats(let name):
-            return rewritten(bodies[name] ?? [], delivery)
+            return bodyWithEdits(bodies[name] ?? [], delivery)
         case .event(let spec):
             let body = factory.body(spec, name: delivery.name)
-            while let next = upcoming.first, next.spec.time <= spec.time {
+            while let next = futureEvents.first, next.spec.time <= spec.time {
                 let body = factory.body(next.spec, name: next.delivery)
                 world.apply(body, namespace: namespace.name)
-                upcoming.removeFirst()
+                futureEvents.removeFirst()
             }
-            return Self.bytes(edited(body, delivery), delivery)
+            return Self.bytes(jsonWithEdits(body, delivery), delivery)
         case .purchasely(let spec):
             let body = PurchaselyEventFactory(namespace: namespace, base: run.base)
                 .body(spec, name: delivery.name)
-            return Self.bytes(edited(body, delivery), delivery)
+            return Self.bytes(jsonWithEdits(body, delivery), delivery)
         case .body(let value):
             values.namespace = namespace
-            let body = edited(values.fill(value), delivery)
+            let body = jsonWithEdits(values.fill(value), delivery)
             // The REST API of the fake has to return the state that this event reports.
             if delivery.provider == .revenueCat, body["event"]?["app_user_id"] != nil {
                 world.apply(body, namespace: namespace.name)
             }
             return Self.bytes(body, delivery)
         case .told(let type):
-            return rewritten(told(type), delivery)
+            return bodyWithEdits(told(type), delivery)
         case .raw(.text(let text)):
             values.namespace = namespace
             return Array(values.fill(text).utf8)
@@ -61,20 +61,20 @@ extension Play {
     }
 
     /// Returns a body with the changes that the contract makes to it; unchanged if there are none.
-    private mutating func rewritten(_ bytes: [UInt8], _ delivery: Delivery) -> [UInt8] {
+    private mutating func bodyWithEdits(_ bytes: [UInt8], _ delivery: Delivery) -> [UInt8] {
         guard delivery.changesBody else { return bytes }
         guard let value = try? JSONValue(parsing: bytes) else {
             trouble =
                 trouble
-                ?? .disturbanceMissed(
+                ?? .faultMissed(
                     "the delivery '\(delivery.name)' changes a body that is not JSON or too deep"
                 )
             return bytes
         }
-        return Self.bytes(edited(value, delivery), delivery)
+        return Self.bytes(jsonWithEdits(value, delivery), delivery)
     }
 
-    private mutating func edited(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
+    private mutating func jsonWithEdits(_ body: JSONValue, _ delivery: Delivery) -> JSONValue {
         var body = body
         values.namespace = namespace
         let isFlat = delivery.provider == .purchasely
@@ -88,7 +88,7 @@ extension Play {
         }
         if delivery.nesting > 0 {
             let place = (isFlat ? [] : ["event"]) + ["assay_nesting"]
-            body.set(JSONPointer(tokens: place), to: .string(Self.nestingMark))
+            body.set(JSONPointer(tokens: place), to: .string(Self.nestingPlaceholder))
         }
         if delivery.shufflesKeys {
             var generator = SeededGenerator(seed: 0, text: namespace.name + delivery.name)
@@ -100,11 +100,11 @@ extension Play {
     /// A placeholder for a deep nesting, which is inserted only when the body is encoded.
     ///
     /// A JSON value of that depth would exhaust the stack of any code that traverses it.
-    private static let nestingMark = "assay-nests-here"
+    private static let nestingPlaceholder = "assay-nests-here"
 
     private static func bytes(_ body: JSONValue, _ delivery: Delivery) -> [UInt8] {
         let bytes = body.bytes
-        let mark = JSONValue.string(nestingMark).bytes
+        let mark = JSONValue.string(nestingPlaceholder).bytes
         guard delivery.nesting > 0, let place = bytes.firstRange(of: mark) else { return bytes }
         let open = [UInt8](repeating: UInt8(ascii: "["), count: delivery.nesting)
         let close = [UInt8](repeating: UInt8(ascii: "]"), count: delivery.nesting)

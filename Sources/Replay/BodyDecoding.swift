@@ -21,13 +21,13 @@ package enum BodyDecoding {
     ///
     /// They decode to at most about a thousand times that size, which limits the memory that a
     /// malicious body can use.
-    private static let pieceMax = 4096
+    private static let chunkSizeMax = 4096
 
     /// Returns the decoded bytes of a body.
     ///
     /// Returns nil if the encoding is unknown, the body is broken, or the result is larger than
     /// `max`.
-    package static func plain(_ bytes: [UInt8], encoding: String?, max: Int) -> [UInt8]? {
+    package static func decodedBody(_ bytes: [UInt8], encoding: String?, max: Int) -> [UInt8]? {
         do throws(Failure) {
             return try decoded(bytes, encoding: encoding, max: max).bytes
         } catch {
@@ -50,7 +50,7 @@ package enum BodyDecoding {
         _ bytes: [UInt8],
         encoding: String?,
         max: Int
-    ) throws(Failure) -> (bytes: [UInt8], wasPacked: Bool) {
+    ) throws(Failure) -> (bytes: [UInt8], wasCompressed: Bool) {
         let name = encoding?.lowercased().filter { !$0.isWhitespace } ?? ""
         if name.isEmpty || name == "identity" || bytes.isEmpty { return (bytes, false) }
         guard name == "gzip" || name == "deflate" else { throw .unknownEncoding }
@@ -83,21 +83,21 @@ package enum BodyDecoding {
             )
         )
         try channel.writeInbound(HTTPClientResponsePart.head(head))
-        var plain: [UInt8] = []
+        var decodedBody: [UInt8] = []
         func drain() throws {
             while let part = try channel.readInbound(as: HTTPClientResponsePart.self) {
-                if case .body(let buffer) = part { plain += buffer.readableBytesView }
+                if case .body(let buffer) = part { decodedBody += buffer.readableBytesView }
             }
         }
         var rest = bytes[...]
         while !rest.isEmpty {
-            let piece = ByteBuffer(bytes: rest.prefix(pieceMax))
-            rest = rest.dropFirst(pieceMax)
+            let piece = ByteBuffer(bytes: rest.prefix(chunkSizeMax))
+            rest = rest.dropFirst(chunkSizeMax)
             try channel.writeInbound(HTTPClientResponsePart.body(piece))
             try drain()
         }
         try channel.writeInbound(HTTPClientResponsePart.end(nil))
         try drain()
-        return plain
+        return decodedBody
     }
 }

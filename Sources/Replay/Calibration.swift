@@ -7,7 +7,7 @@ internal import FakeServers
 /// It makes two plain purchases, and looks for push notifications and for changes that the
 /// profile's probes show.
 struct Calibration {
-    static let blind = RunRecord.Sight(
+    static let nothingObservable = RunRecord.Observability(
         seesEffects: false,
         seesState: false,
         latency: .milliseconds(5)
@@ -21,22 +21,22 @@ struct Calibration {
     /// The namespaces of the fakes in which the two purchases are made.
     var names: [String] { ["c1", "c2"].map { "\(nonce)-\($0)" } }
 
-    func sight() async -> RunRecord.Sight {
-        let wanted = RunRecord.Sight(
+    func sight() async -> RunRecord.Observability {
+        let wanted = RunRecord.Observability(
             seesEffects: !executor.profile.unsupported.contains(.push),
             seesState: !executor.profile.probes.isEmpty,
             latency: .zero
         )
-        guard wanted.seesEffects || wanted.seesState else { return Self.blind }
+        guard wanted.seesEffects || wanted.seesState else { return Self.nothingObservable }
         let sentinel = Sentinel(run: executor)
         // The first purchase warms up the backend, and the second measures its speed. Both have the
         // same time limit, because effects that the first purchase did not show may be slow.
-        guard let first = await sentinel.see(names[0], wait: Self.wait, wanted) else {
-            var blind = Self.blind
-            blind.plainAnswer = answer()
-            return blind
+        guard let first = await sentinel.observePurchase(names[0], wait: Self.wait, wanted) else {
+            var nothingObservable = Self.nothingObservable
+            nothingObservable.plainAnswer = plainResponseExcerpt()
+            return nothingObservable
         }
-        var sight = await sentinel.see(names[1], wait: Self.wait, wanted) ?? first
+        var sight = await sentinel.observePurchase(names[1], wait: Self.wait, wanted) ?? first
         sight.readsSubscribers = sight.readsSubscribers || first.readsSubscribers
         if wanted.seesEffects, !sight.seesEffects, let late = lateness() {
             sight.seesEffects = true
@@ -47,7 +47,7 @@ struct Calibration {
 
     /// Returns the status and the beginning of the backend's response to the first purchase; nil
     /// without a response.
-    private func answer() -> String? {
+    private func plainResponseExcerpt() -> String? {
         let exchanges = executor.world.journal.read { $0.exchanges(in: names[0]) }
         return exchanges.first { $0.purpose == .sentinel }?.response?.excerpt
     }

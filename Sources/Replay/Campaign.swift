@@ -14,33 +14,33 @@ package final class Campaign: Sendable {
         /// A backend that keeps its data therefore never meets a user of an earlier campaign.
         package var nonce: String
         /// The number of histories after which the campaign ends; nil for no limit.
-        package var livesMax: Int?
+        package var historyCountMax: Int?
         /// The time after which the campaign ends.
         ///
         /// With nil, the campaign ends when no history has covered anything new for the time
-        /// `patience`.
+        /// `settleTimeout`.
         package var time: Duration?
         /// The longest time without a history that covers something new, used if `time` is nil.
-        package var patience: Duration = .seconds(60)
+        package var settleTimeout: Duration = .seconds(60)
         /// The longest time for shrinking one failing history.
         package var shrinkTime: Duration = .seconds(20)
         /// Whether the first failure ends the campaign.
-        package var endsAtFirst = false
+        package var stopsAtFirstFailure = false
         /// The number of failures that are reported.
         ///
         /// A reader would not look at more.
-        package var foundMax = 20
+        package var reportedFailureMax = 20
         /// The number of reported failures with the same failure signature (the same cause).
-        package var storiesMax = 3
+        package var inputsPerSignatureMax = 3
         /// Converts a contract to the form in which a contract file can hold it.
         ///
         /// Returns nil when no file can express the contract.
-        package var written: @Sendable (Contract) -> Contract? = { $0 }
+        package var savableContract: @Sendable (Contract) -> Contract? = { $0 }
 
         /// The number of inconclusive histories in a row that ends the campaign.
         ///
         /// After this number, a rate limiter or an overloaded machine is the usual cause.
-        static let undecidedMax = 100
+        static let inconclusiveInARowMax = 100
 
         package init(seed: UInt64, jobs: Int, nonce: String) {
             (self.seed, self.jobs, self.nonce) = (seed, max(1, jobs), nonce)
@@ -49,27 +49,27 @@ package final class Campaign: Sendable {
 
     /// The input of a campaign: options for generating histories, and saved histories.
     package struct Source: Sendable {
-        package var generator: LifeGenerator.Options
+        package var generator: HistoryGenerator.Options
         /// The saved histories, which run before any generated history.
-        package var corpus: [Life] = []
+        package var corpus: [CustomerHistory] = []
 
-        package init(_ generator: LifeGenerator.Options, corpus: [Life] = []) {
+        package init(_ generator: HistoryGenerator.Options, corpus: [CustomerHistory] = []) {
             (self.generator, self.corpus) = (generator, corpus)
         }
     }
 
     package enum Event: Sendable {
-        case calibrated(RunRecord.Sight)
+        case calibrated(RunRecord.Observability)
         case progress(Progress)
         /// A history failed with this failure signature, and is going to be shrunk.
-        case failing(LifeCause, Story)
-        case found(Found)
+        case failing(FailureSignature, CampaignInput)
+        case found(FoundFailure)
         /// A history that covers something new is about to run, and is worth saving.
-        case kept(Story)
+        case kept(CampaignInput)
         /// The coverage of all histories so far.
         ///
         /// This event comes at most every five seconds.
-        case covered(LifeCoverage)
+        case covered(HistoryCoverage)
         /// A history could not be judged; the case result contains the reason.
         case undecided(CaseResult)
         case backendRestarted(String)
@@ -78,7 +78,7 @@ package final class Campaign: Sendable {
     }
 
     package struct Progress: Hashable, Sendable {
-        package var lives = 0
+        package var histories = 0
         /// The number of different features that the histories have covered so far.
         package var features = 0
         package var found = 0
@@ -86,12 +86,12 @@ package final class Campaign: Sendable {
     }
 
     /// A failure of the backend that a generated history found.
-    package struct Found: Sendable {
+    package struct FoundFailure: Sendable {
         /// The smallest history that still shows the failure.
-        package var story: Story
+        package var input: CampaignInput
         /// The history in which the failure was found, before it was shrunk.
-        package let original: Story
-        package let cause: LifeCause
+        package let original: CampaignInput
+        package let cause: FailureSignature
         package var result: CaseResult
         /// The number of runs that were needed to shrink the history.
         package var shrinkCount: Int
@@ -99,19 +99,19 @@ package final class Campaign: Sendable {
         package var isMinimal: Bool
         /// Whether the failure occurred again when the saved contract file was run; nil if that was
         /// not tried.
-        package var failsAsWritten: Bool?
+        package var failsFromSavedFile: Bool?
         /// The number of other failed histories that have the same cause as this failure.
-        package var alsoIn = 0
+        package var duplicateCount = 0
     }
 
     /// A history that failed once, but did not fail when it was repeated.
-    package struct Unsteady: Sendable {
-        package let cause: LifeCause
+    package struct FlakyFailure: Sendable {
+        package let cause: FailureSignature
         package let result: CaseResult
         /// The number of histories with the same failure signature that failed once but not again.
         package var count: Int
 
-        package init(cause: LifeCause, result: CaseResult, count: Int = 1) {
+        package init(cause: FailureSignature, result: CaseResult, count: Int = 1) {
             (self.cause, self.result, self.count) = (cause, result, count)
         }
     }
@@ -119,32 +119,32 @@ package final class Campaign: Sendable {
     /// The result of a campaign against a backend or an app.
     package struct Outcome: Sendable {
         package var progress = Progress()
-        package var coverage = LifeCoverage()
-        package var found: [Found] = []
+        package var coverage = HistoryCoverage()
+        package var found: [FoundFailure] = []
         /// The number of inconclusive histories for each reason.
         package var inconclusive: [String: Int] = [:]
         /// The number of inconclusive histories for each clause that they test.
-        package var undecidedClauses: [String: Int] = [:]
+        package var inconclusiveClauses: [String: Int] = [:]
         /// The number of histories that test each clause, by the ID of the clause.
         package var clauses: [String: Int] = [:]
         /// Snapshots of the campaign's progress, in order of time.
-        package var growth: [Progress] = []
+        package var progressSnapshots: [Progress] = []
         /// The reasons why no history could run; empty if histories ran.
-        package var obstacles: [String] = []
+        package var skipReasons: [String] = []
         /// The reason why the campaign ended before its limit; nil when it did not.
         package var end: String?
         /// The number of saved histories that were not run, because the rules of the simulated
         /// store no longer allow them.
-        package var illegalCount = 0
+        package var skippedSavedCount = 0
         /// The number of failed histories that were not examined, because enough failures were
         /// already known.
-        package var unexaminedCount = 0
+        package var unshrunkFailureCount = 0
         /// The histories that failed once but not again: the first one of each failure signature.
-        package var unsteady: [Unsteady] = []
+        package var unsteady: [FlakyFailure] = []
         /// Violations of run invariants (requirements for the whole run) that no history explains.
         ///
         /// An example is a backend that exited by itself.
-        package var asides: [CaseResult] = []
+        package var invariantViolations: [CaseResult] = []
 
         package init() {}
     }
@@ -187,15 +187,15 @@ package final class Campaign: Sendable {
     }
 
     private var sample: Contract {
-        var act = Act(.purchase, "ada", at: .seconds(-600))
-        act.product = "premium_monthly"
-        let life = Life(
-            people: [Life.Person("ada", .registered)],
-            steps: [Life.Step(id: 0, act: act, isQuietPoint: false)],
-            hasTwin: true
+        var operation = HistoryOperation(.purchase, "ada", at: .seconds(-600))
+        operation.product = "premium_monthly"
+        let history = CustomerHistory(
+            people: [CustomerHistory.Person("ada", .registered)],
+            steps: [CustomerHistory.Step(id: 0, operation: operation, isQuietPoint: false)],
+            hasBaseline: true
         )
-        do throws(LifeModel.Illegal) {
-            return try LifeScript(life, source.generator.means).contract
+        do throws(HistoryModel.ImpossibleOperation) {
+            return try HistoryScript(history, source.generator.means).contract
         } catch {
             preconditionFailure("no user may buy: \(error.reason)")
         }
@@ -209,38 +209,40 @@ package final class Campaign: Sendable {
             knownFailures: KnownFailures()
         )
         suite.keepsEvidence = true
-        suite.looksFirst = true
-        suite.remembersPassed = false
-        let stage = BackendStage(executor: executor, options: suite) { [report] event in
+        suite.checksBackendFirst = true
+        suite.keepsPassedRecords = false
+        let target = BackendTarget(executor: executor, options: suite) { [report] event in
             switch event {
             case .calibrated(let sight): report(.calibrated(sight))
             case .backendRestarted(let text): report(.backendRestarted(text))
-            case .planned, .started, .finished, .stopped, .sideFailed: break
+            case .planned, .started, .finished, .stopped, .instanceFailed: break
             }
         }
         // A plain purchase shows what can be observed of this backend, whatever histories are
         // generated.
-        let open = await stage.opened(for: [CasePlan(sample)])
+        let open = await target.opened(for: [CasePlan(sample)])
         var outcome = Outcome()
-        outcome.obstacles = open.obstacles
-        guard open.obstacles.isEmpty else {
-            report(.stopped(open.obstacles))
+        outcome.skipReasons = open.skipReasons
+        guard open.skipReasons.isEmpty else {
+            report(.stopped(open.skipReasons))
             return outcome
         }
-        var course = CampaignCourse(
-            players: LifePlayer(cases: open.cases, means: source.generator.means),
+        var scheduler = CampaignScheduler(
+            historyExecutor: HistoryExecutor(cases: open.cases, means: source.generator.means),
             source: source,
-            ledger: CampaignLedger(options, executor.clock, report: report)
+            campaignState: CampaignState(options, executor.clock, report: report)
         )
-        await course.run()
-        outcome = course.ledger.outcome
+        await scheduler.run()
+        outcome = scheduler.campaignState.outcome
         // If a found failure already reports the exit of the backend, the exit is not reported
         // again.
         let isKnown = outcome.found.contains { found in
-            found.result.findings.contains { [.backendExited, .answerLate].contains($0.code) }
+            found.result.findings.contains { [.backendExited, .responseLate].contains($0.code) }
         }
-        if !isKnown { outcome.asides = open.cases.lives.asides(beside: []) }
-        outcome.asides += executor.strayEffects(of: options.nonce)
+        if !isKnown {
+            outcome.invariantViolations = open.cases.histories.invariantViolations(alongside: [])
+        }
+        outcome.invariantViolations += executor.strayEffectFailures(of: options.nonce)
         return outcome
     }
 }

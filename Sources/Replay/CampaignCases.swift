@@ -9,10 +9,10 @@ extension Campaign.Outcome {
     ///
     /// There is one case for each failure, and one for every other clause that the histories test.
     package var cases: [CaseResult] {
-        if let reason = obstacles.first {
+        if let reason = skipReasons.first {
             return [
                 CaseResult(
-                    contract: Self.stand("histories", "S-10", 0),
+                    contract: Self.summaryContract("histories", "S-10", 0),
                     verdict: .notRun,
                     note: reason
                 )
@@ -22,14 +22,14 @@ extension Campaign.Outcome {
         let clauses = clauses.keys.sorted().filter { !failed.contains($0) }
         let others =
             clauses.map(caseResult) + unsteady.enumerated().map { Self.unsteady($1, $0 + 1) }
-            + asides + rest
+            + invariantViolations + rest
         return found.map(\.caseResult) + others.map(Self.withoutFile)
     }
 
     /// Returns the result without a command for a rerun, because no file defines its case.
     private static func withoutFile(_ result: CaseResult) -> CaseResult {
         var result = result
-        result.replays = []
+        result.replayedCaseIDs = []
         return result
     }
 
@@ -46,7 +46,7 @@ extension Campaign.Outcome {
         )
         return [
             CaseResult(
-                contract: Self.stand("histories/rest", "S-33", progress.lives),
+                contract: Self.summaryContract("histories/rest", "S-33", progress.histories),
                 verdict: .inconclusive,
                 findings: [finding],
                 note: finding.actual
@@ -56,9 +56,9 @@ extension Campaign.Outcome {
 
     private func caseResult(_ clause: String) -> CaseResult {
         let count = clauses[clause, default: 0]
-        let undecided = undecidedClauses[clause, default: 0]
+        let undecided = inconclusiveClauses[clause, default: 0]
         let isDecided = Double(undecided) <= Double(count) * Self.undecidedShareMax
-        let contract = Self.stand(Self.standIn(of: clause), clause, count)
+        let contract = Self.summaryContract(Self.summaryCaseID(of: clause), clause, count)
         guard !isDecided else {
             var result = CaseResult(contract: contract, verdict: .passed)
             result.runCount = count
@@ -83,16 +83,16 @@ extension Campaign.Outcome {
     }
 
     /// Returns the ID of the case in the report that represents all histories that test a clause.
-    static func standIn(of clause: String) -> String { "histories/\(clause)" }
+    static func summaryCaseID(of clause: String) -> String { "histories/\(clause)" }
 
-    static let unsteadyPrefix = "histories/unsteady-"
+    static let flakyPrefix = "histories/unsteady-"
 
     static func title(_ count: Int, _ clause: String) -> String {
         "Generated histories that test \(clause): \(count)"
     }
 
     /// Returns a contract that represents several histories in the report.
-    private static func stand(_ id: String, _ clause: String, _ count: Int) -> Contract {
+    private static func summaryContract(_ id: String, _ clause: String, _ count: Int) -> Contract {
         Contract(
             id: id,
             variant: "",
@@ -111,9 +111,9 @@ extension Campaign.Outcome {
     /// Returns the failed result of a history that failed once but not again.
     ///
     /// It proves a race without showing the cause.
-    private static func unsteady(_ unsteady: Campaign.Unsteady, _ number: Int) -> CaseResult {
+    private static func unsteady(_ unsteady: Campaign.FlakyFailure, _ number: Int) -> CaseResult {
         var result = unsteady.result
-        result.contract.id = unsteadyPrefix + "\(number)"
+        result.contract.id = flakyPrefix + "\(number)"
         result.verdict = .failed
         let others =
             unsteady.count == 1
@@ -125,22 +125,22 @@ extension Campaign.Outcome {
     }
 }
 
-extension Campaign.Found {
+extension Campaign.FoundFailure {
     /// The result of the failure for a report, with the contract that reproduces the failure.
     fileprivate var caseResult: CaseResult {
         var result = result
         result.found = result.contract
         result.runCount = shrinkCount
-        let size = "shrunk from \(original.size) operations and faults to \(story.size)"
+        let size = "shrunk from \(original.size) operations and faults to \(input.size)"
         let rest = isMinimal ? "" : "; time ran out before the history was minimal"
         let others =
-            alsoIn == 0
+            duplicateCount == 0
             ? ""
-            : alsoIn == 1
+            : duplicateCount == 1
                 ? "; 1 other failed history has the same cause"
-                : "; \(alsoIn) other failed histories have the same cause"
+                : "; \(duplicateCount) other failed histories have the same cause"
         let doubt =
-            switch failsAsWritten {
+            switch failsFromSavedFile {
             case true: ""
             case false: "; a run of the saved contract file did not reproduce the failure"
             case nil: "; time ran out before the saved contract file was run"

@@ -16,18 +16,18 @@ extension Campaign {
         var byID: [String: [CaseResult]] = [:]
         var unsteady: [CaseResult] = []
         for result in parts.joined() {
-            if result.contract.id.hasPrefix(Outcome.unsteadyPrefix) {
+            if result.contract.id.hasPrefix(Outcome.flakyPrefix) {
                 unsteady.append(result)
             } else {
                 byID[result.contract.id, default: []].append(result)
             }
         }
-        let joined = byID.sorted { $0.key < $1.key }.compactMap { whole(of: $0.value) }
+        let joined = byID.sorted { $0.key < $1.key }.compactMap { mergedResult(of: $0.value) }
         let broken = Set(
             joined.filter { $0.contract.id.hasPrefix("found/") }.map(\.contract.clause)
         )
         let others = joined.filter { result in
-            !(result.contract.id == Outcome.standIn(of: result.contract.clause)
+            !(result.contract.id == Outcome.summaryCaseID(of: result.contract.clause)
                 && broken.contains(result.contract.clause))
         }
         return others + renumbered(unsteady)
@@ -35,14 +35,14 @@ extension Campaign {
 
     /// Joins several results of the same case into one, with the worst verdict and the sum of the
     /// runs.
-    private static func whole(of results: [CaseResult]) -> CaseResult? {
+    private static func mergedResult(of results: [CaseResult]) -> CaseResult? {
         guard var worst = results.min(by: { $0.verdict.rank < $1.verdict.rank }) else {
             return nil
         }
         let counts = results.compactMap(\.runCount)
         worst.runCount = counts.isEmpty ? nil : counts.reduce(0, +)
         worst.seconds = results.map(\.seconds).reduce(0, +)
-        if worst.contract.id == Outcome.standIn(of: worst.contract.clause) {
+        if worst.contract.id == Outcome.summaryCaseID(of: worst.contract.clause) {
             worst.contract.title = Outcome.title(worst.runCount ?? 0, worst.contract.clause)
         }
         return worst
@@ -51,7 +51,7 @@ extension Campaign {
     private static func renumbered(_ results: [CaseResult]) -> [CaseResult] {
         results.enumerated().map { index, result in
             var result = result
-            result.contract.id = Outcome.unsteadyPrefix + "\(index + 1)"
+            result.contract.id = Outcome.flakyPrefix + "\(index + 1)"
             return result
         }
     }

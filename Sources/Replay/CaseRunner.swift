@@ -4,7 +4,7 @@ internal import FakeServers
 /// Runs single cases against a backend and judges them.
 final class CaseRunner: Sendable {
     /// The record of a passed case, kept for the final recheck of late effects.
-    struct Passed: Sendable {
+    struct PassedCase: Sendable {
         let caseID: String
         var evidence: CaseEvidence
     }
@@ -12,22 +12,22 @@ final class CaseRunner: Sendable {
     private struct State {
         var runCount = 0
         var passedCount = 0
-        var silentCount = 0
-        var passed: [Passed] = []
+        var unansweredCaseCount = 0
+        var passed: [PassedCase] = []
         /// The namespaces of finished runs whose users the fakes still know, oldest first.
-        var fading: [String] = []
+        var retiringNamespaces: [String] = []
         /// The cases that did not pass after a shortened wait, by case ID.
         ///
         /// The wait for a missing effect is shortened when another case has waited for the same
         /// effect in vain.
-        var shortened: [String: Shortened] = [:]
+        var shortened: [String: ShortenedWaitEvidence] = [:]
     }
 
-    private struct Shortened: Sendable {
+    private struct ShortenedWaitEvidence: Sendable {
         let evidence: CaseEvidence
         /// The time at which a wait of full length would have ended, as a value of
-        /// `Heartbeat.counted`.
-        let waited: Duration
+        /// `Heartbeat.usableTime`.
+        let waitDuration: Duration
     }
 
     /// The number of cases without any response of the backend after which the remaining cases are
@@ -38,7 +38,7 @@ final class CaseRunner: Sendable {
     static let silentCountMax = 8
 
     /// The total number of runs of a failed timing-dependent case: the first run and its reruns.
-    static let tryCount = 4
+    static let timingRunCount = 4
     /// The longest duration of a failed case that is rerun to detect a race, in seconds.
     ///
     /// A slower case probably waited for an effect that never came, and each rerun would wait for
@@ -47,25 +47,27 @@ final class CaseRunner: Sendable {
 
     let executor: RunExecutor
     let options: SuiteRunner.Options
-    let sight: RunRecord.Sight
-    let lives: BackendLives
+    let sight: RunRecord.Observability
+    let histories: BackendRestarter
     private let state: Locked<State>
-    private let twinRuns: TwinRuns
+    private let baselineRuns: BaselineRuns
 
     init(
         executor: RunExecutor,
         options: SuiteRunner.Options,
-        sight: RunRecord.Sight,
+        sight: RunRecord.Observability,
         report: @escaping @Sendable (SuiteRunner.Event) -> Void
     ) {
         self.executor = executor
         self.options = options
         self.sight = sight
-        lives = BackendLives(executor: executor, report: report)
+        histories = BackendRestarter(executor: executor, report: report)
         let state = Locked(State())
         self.state = state
         let nonce = options.nonce
-        twinRuns = TwinRuns(executor: executor, sight: sight) { Self.nextName(state, nonce) }
+        baselineRuns = BaselineRuns(executor: executor, sight: sight) {
+            Self.nextName(state, nonce)
+        }
     }
 
     private static func nextName(_ state: Locked<State>, _ nonce: String) -> String {
@@ -77,27 +79,27 @@ final class CaseRunner: Sendable {
     }
 
     /// The cases that passed, in the order in which they ended.
-    var passed: [Passed] { state.withLock { $0.passed } }
+    var passed: [PassedCase] { state.withLock { $0.passed } }
 
-    func twins(_ plan: CasePlan) async -> [RunRecord] { await twinRuns.records(of: plan) }
+    func baselines(_ plan: CasePlan) async -> [RunRecord] { await baselineRuns.records(of: plan) }
 
     /// The number of finished runs whose users stay known to the fakes.
     ///
     /// A slow backend may still send requests about these users.
-    private static let fadingCountMax = 512
+    private static let retiringCountMax = 512
 
     /// Discards the records and baseline runs of a case that are no longer needed.
     ///
     /// The fakes forget the users of the case later, because a slow backend may still send requests
     /// about them.
     func forget(_ plan: CasePlan, _ evidence: CaseEvidence?) {
-        twinRuns.forget(twinOf: plan)
-        let records = evidence.map { [$0.subject] + $0.twins } ?? []
+        baselineRuns.forget(baselineOf: plan)
+        let records = evidence.map { [$0.subject] + $0.baselines } ?? []
         let over = state.withLock { state in
-            state.fading += records.map(\.namespace.name)
-            let count = max(0, state.fading.count - Self.fadingCountMax)
-            defer { state.fading.removeFirst(count) }
-            return Array(state.fading.prefix(count))
+            state.retiringNamespaces += records.map(\.namespace.name)
+            let count = max(0, state.retiringNamespaces.count - Self.retiringCountMax)
+            defer { state.retiringNamespaces.removeFirst(count) }
+            return Array(state.retiringNamespaces.prefix(count))
         }
         for name in over {
             executor.world.retire(name)
@@ -107,7 +109,7 @@ final class CaseRunner: Sendable {
 
     /// Discards all baseline runs, so that the next case runs its baseline (its steps without
     /// faults) again.
-    func forgetTwins() { twinRuns.forget() }
+    func discardBaselineRuns() { baselineRuns.forget() }
 
     // MARK: Cases and restarts of the backend
 
@@ -115,28 +117,30 @@ final class CaseRunner: Sendable {
     ///
     /// Returns nil when the backend ended while the case ran, or the date of this machine changed.
     /// The case then has to run again, exclusively.
-    func runShared(_ plan: CasePlan) async -> CaseResult? {
-        let ran = await runOnceStanding(plan)
-        return ran.isOver || ran.isDateChanged ? nil : ran.result
+    func runConcurrently(_ plan: CasePlan) async -> CaseResult? {
+        let completedRun = await runOnRunningBackend(plan)
+        return completedRun.isOver || completedRun.isDateChanged ? nil : completedRun.result
     }
 
     /// Runs a case while no other case runs.
     ///
     /// If the date of this machine changes during the run, the case runs once more.
-    func runAlone(_ plan: CasePlan) async -> CaseResult? {
-        var ran = await runOnceStanding(plan)
-        if ran.isDateChanged, !Task.isCancelled { ran = await runOnceStanding(plan) }
+    func runExclusively(_ plan: CasePlan) async -> CaseResult? {
+        var completedRun = await runOnRunningBackend(plan)
+        if completedRun.isDateChanged, !Task.isCancelled {
+            completedRun = await runOnRunningBackend(plan)
+        }
         if Task.isCancelled { return nil }
-        guard ran.isDateChanged else { return ran.result }
+        guard completedRun.isDateChanged else { return completedRun.result }
         return CaseResult(
             contract: plan.contract,
             verdict: .notRun,
-            seconds: ran.result.seconds,
+            seconds: completedRun.result.seconds,
             note: "the date of this machine was changed while the case ran"
         )
     }
 
-    private struct Ran {
+    private struct CompletedRun {
         let result: CaseResult
         /// Whether the backend ended while the case ran.
         let isOver: Bool
@@ -144,33 +148,36 @@ final class CaseRunner: Sendable {
         let isDateChanged: Bool
     }
 
-    private func runOnceStanding(_ plan: CasePlan) async -> Ran {
+    private func runOnRunningBackend(_ plan: CasePlan) async -> CompletedRun {
         let caseID = plan.contract.caseID
-        let forget: @Sendable () -> Void = { [twinRuns] in twinRuns.forget() }
-        guard let life = await lives.enter(caseID, forget: forget) else {
-            let result = Self.notTried(plan, lives.gone ?? "the backend is gone")
-            return Ran(result: result, isOver: false, isDateChanged: false)
+        let forget: @Sendable () -> Void = { [baselineRuns] in baselineRuns.forget() }
+        guard let history = await histories.beginCase(caseID, forget: forget) else {
+            let result = Self.resultNotRun(
+                plan,
+                histories.unavailableReason ?? "the backend is gone"
+            )
+            return CompletedRun(result: result, isOver: false, isDateChanged: false)
         }
-        if executor.followDate() { twinRuns.forget() }
+        if executor.adoptDateChange() { baselineRuns.forget() }
         let offset = executor.dateOffset
         var result = await CaseSearch(cases: self).run(plan)
-        if let hint = await flip(of: result, plan) { result.hints.append(hint) }
+        if let hint = await timingHint(of: result, plan) { result.hints.append(hint) }
         let isDateChanged = executor.isDateChanged(since: offset)
-        if isDateChanged { disown(caseID) }
+        if isDateChanged { discardEvidence(caseID) }
         let isGone = result.findings.contains { $0.code == .backendGone }
-        let isOver = await lives.leave(
+        let isOver = await histories.endCase(
             caseID,
-            of: life,
+            of: history,
             isGone: isGone,
-            isWedged: await isWedged(after: result),
+            hasStoppedResponding: await hasStoppedResponding(after: result),
             forget: forget
         )
-        return Ran(result: result, isOver: isOver, isDateChanged: isDateChanged)
+        return CompletedRun(result: result, isOver: isOver, isDateChanged: isDateChanged)
     }
 
     /// Discards the records of a case whose run proves nothing, and all baseline runs.
-    private func disown(_ caseID: String) {
-        twinRuns.forget()
+    private func discardEvidence(_ caseID: String) {
+        baselineRuns.forget()
         state.withLock { state in
             state.passed.removeAll { $0.caseID == caseID }
             state.shortened[caseID] = nil
@@ -181,36 +188,36 @@ final class CaseRunner: Sendable {
     ///
     /// Returns the classification as a line for the report. The verdict does not change: an effect
     /// that was lost once is lost.
-    private func flip(of result: CaseResult, _ plan: CasePlan) async -> String? {
-        guard options.tellsRaces, result.verdict == .failed, plan.contract.search == nil,
-            plan.subject.dependsOnMoment,
+    private func timingHint(of result: CaseResult, _ plan: CasePlan) async -> String? {
+        guard options.detectsRaces, result.verdict == .failed, plan.contract.search == nil,
+            plan.subject.dependsOnTiming,
             result.seconds < Self.repeatableSeconds,
             // A shortened wait hides the time that the case really takes.
             state.withLock({ $0.shortened[plan.contract.caseID] == nil }),
-            executor.backend.process?.exitText == nil
+            executor.backend.process?.exitDescription == nil
         else { return nil }
         var failedCount = 1
-        for _ in 1..<Self.tryCount {
+        for _ in 1..<Self.timingRunCount {
             let again = await runOnce(plan)
             if Task.isCancelled || again.findings.contains(where: { $0.code == .backendGone }) {
                 return nil
             }
             if again.verdict == .failed { failedCount += 1 }
         }
-        return failedCount == Self.tryCount
-            ? "failed in all \(Self.tryCount) runs: not timing-dependent"
-            : "failed in \(failedCount) of \(Self.tryCount) runs: timing-dependent (a race)"
+        return failedCount == Self.timingRunCount
+            ? "failed in all \(Self.timingRunCount) runs: not timing-dependent"
+            : "failed in \(failedCount) of \(Self.timingRunCount) runs: timing-dependent (a race)"
     }
 
     /// Returns whether the backend has stopped responding to events altogether.
     ///
     /// The check is made after a case with a late response. For example, a connection pool that
     /// this case exhausted would make all later cases fail.
-    private func isWedged(after result: CaseResult) async -> Bool {
-        guard result.findings.contains(where: { $0.code == .answerLate }), lives.mayRecover,
-            !(await executor.answersEvents())
+    private func hasStoppedResponding(after result: CaseResult) async -> Bool {
+        guard result.findings.contains(where: { $0.code == .responseLate }), histories.mayRecover,
+            !(await executor.respondsToEvents())
         else { return false }
-        lives.noteRecovery()
+        histories.countFailedRestart()
         return true
     }
 
@@ -218,16 +225,16 @@ final class CaseRunner: Sendable {
 
     func runOnce(_ plan: CasePlan) async -> CaseResult {
         let start = executor.clock.now
-        if let result = givenUp(plan) { return result }
+        if let result = resultIfBackendIsSilent(plan) { return result }
         let outputStart = executor.backend.process?.outputSize ?? 0
         let shortageCount = executor.world.shortages.count
         var evidence = await evidence(plan)
         var (verdict, findings) = Judge.judge(evidence)
         if verdict == .failed {
-            evidence = await absolving(evidence, findings)
+            evidence = await evidenceAfterRechecks(evidence, findings)
             (verdict, findings) = Judge.judge(evidence)
         }
-        if verdict == .inconclusive, let reason = await idleByDesign(evidence, findings) {
+        if verdict == .inconclusive, let reason = await reasonForMissingCall(evidence, findings) {
             return CaseResult(
                 contract: plan.contract,
                 verdict: .notRun,
@@ -239,7 +246,7 @@ final class CaseRunner: Sendable {
         if verdict != .passed,
             let reason = evidence.shortage ?? executor.world.shortages.first(after: shortageCount)
         {
-            twinRuns.forget(twinOf: plan)
+            baselineRuns.forget(baselineOf: plan)
             return CaseResult(
                 contract: plan.contract,
                 verdict: .notRun,
@@ -248,7 +255,9 @@ final class CaseRunner: Sendable {
             )
         }
         note(evidence, verdict)
-        if findings.contains(where: { $0.code == .machineBusy }) { twinRuns.forget(twinOf: plan) }
+        if findings.contains(where: { $0.code == .machineBusy }) {
+            baselineRuns.forget(baselineOf: plan)
+        }
         let subject = evidence.subject
         var result = CaseResult(
             contract: plan.contract,
@@ -257,20 +266,20 @@ final class CaseRunner: Sendable {
             seconds: Double((executor.clock.now - start).milliseconds) / 1000,
             note: verdict == .inconclusive ? findings.first?.actual : nil,
             overlap: OverlapRule.overlap(in: subject),
-            volatile: StateComparison(evidence).volatile,
+            volatilePaths: StateComparison(evidence).volatilePaths,
             settling: subject.settling,
             timeline: verdict == .passed ? [] : subject.exchanges.map(\.shortened),
             base: subject.base,
-            backendOutput: Self.explains(subject, verdict)
+            backendOutput: Self.isOutputRelevant(subject, verdict)
                 ? executor.backend.process?.output(since: outputStart) : nil
         )
         if verdict == .passed {
-            result.unseen = evidence.unseen
+            result.unobservedChecks = evidence.unobservedChecks
         } else {
             result.hints = evidence.hints
             if let shortened = subject.shortened { result.hints.append(shortened.description) }
         }
-        result.killHits = evidence.killHits
+        result.didKillInterruptDelivery = evidence.didKillInterruptDelivery
         if options.keepsEvidence { result.evidence = evidence }
         return result
     }
@@ -279,23 +288,23 @@ final class CaseRunner: Sendable {
     /// runs.
     private func evidence(_ plan: CasePlan) async -> CaseEvidence {
         let profile = executor.profile
-        let twins = await twinRuns.records(of: plan)
+        let baselines = await baselineRuns.records(of: plan)
         @Sendable func evidence(_ record: RunRecord) -> CaseEvidence {
             CaseEvidence(
                 plan: plan,
                 subject: record,
-                twins: twins,
+                baselines: baselines,
                 profile: profile,
-                sight: executor.informed(sight)
+                sight: executor.updatedSight(sight)
             )
         }
         // A case that wears out the backend gets no final recheck, so its wait is never shortened.
         let missing =
-            plan.subject.wearsOut
+            plan.subject.degradesBackend
             ? nil
-            : RunExecutor.Missing(caseID: plan.contract.caseID) { record in
+            : RunExecutor.MissingEffect(caseID: plan.contract.caseID) { record in
                 let findings = Judge.judge(evidence(record)).findings
-                return SharedPatience.Cause(
+                return SharedSettleTimeout.MissingEffectKey(
                     clause: plan.contract.clause,
                     codes: Set(findings.map(\.code))
                 )
@@ -311,17 +320,18 @@ final class CaseRunner: Sendable {
                 missing: missing
             ) { record in
                 let findings = Judge.judge(evidence(record)).findings
-                return Judge.mayImprove(findings) ? .mayImprove : .settled
+                return Judge.mayResolveWithLongerWait(findings)
+                    ? .mayResolveWithLongerWait : .settled
             }
             // A run that takes longer than a short purchase period is repeated with a longer
             // period.
-            run.soon = (run.soon ?? RunPlan.soonest) * 3
-        } while subject.isOverTooSoon && run.soon ?? .zero <= RunPlan.latestSoon
+            run.soon = (run.soon ?? RunPlan.soonDefault) * 3
+        } while subject.hasPurchaseEndedTooEarly && run.soon ?? .zero <= RunPlan.soonMax
             && !Task.isCancelled
-        if let process = executor.backend.process, let exit = process.exitText,
+        if let process = executor.backend.process, let exit = process.exitDescription,
             !plan.subject.hasRestart
         {
-            if process.hasPortConflict, executor.backend.life > 1 {
+            if process.hasPortConflict, executor.backend.history > 1 {
                 subject.trouble = .backendGone(
                     "the port was still in use after Assay stopped the backend"
                 )
@@ -334,19 +344,27 @@ final class CaseRunner: Sendable {
 
     /// Returns the evidence of a failed case after further checks, each of which could clear the
     /// backend.
-    private func absolving(_ first: CaseEvidence, _ findings: [Finding]) async -> CaseEvidence {
+    private func evidenceAfterRechecks(_ first: CaseEvidence, _ findings: [Finding]) async
+        -> CaseEvidence
+    {
         var evidence = first
-        if Judge.dependsOnTwin(findings) {
+        if Judge.dependsOnBaseline(findings) {
             // The baseline run may lack an effect only because the wait for it was too short.
-            if !evidence.plan.subject.touchesEverybody {
-                let twins = await twinRuns.matured(of: evidence.plan, known: evidence.twins)
-                evidence = evidence.replacing(twins: twins)
+            if !evidence.plan.subject.affectsAllUsers {
+                let baselines = await baselineRuns.refreshedRecords(
+                    of: evidence.plan,
+                    known: evidence.baselines
+                )
+                evidence = evidence.replacing(baselines: baselines)
             }
             let remaining = Judge.judge(evidence)
             if remaining.verdict == .failed, Judge.dependsOnVolatility(remaining.findings) {
                 // One more baseline run shows whether the same field varies without a fault.
-                let more = await twinRuns.oneMore(of: evidence.plan, beside: evidence.twins)
-                evidence = evidence.replacing(twins: more)
+                let more = await baselineRuns.recordsWithExtraRun(
+                    of: evidence.plan,
+                    alongside: evidence.baselines
+                )
+                evidence = evidence.replacing(baselines: more)
             }
         }
         guard executor.backend.process == nil, Judge.judge(evidence).verdict == .failed,
@@ -365,14 +383,17 @@ final class CaseRunner: Sendable {
     /// The proof is a run of the same steps without faults: in that run too, the backend does not
     /// call the provider. Returns nil when it calls the provider, or when the case has other
     /// findings.
-    private func idleByDesign(_ evidence: CaseEvidence, _ findings: [Finding]) async -> String? {
+    private func reasonForMissingCall(_ evidence: CaseEvidence, _ findings: [Finding]) async
+        -> String?
+    {
         let plan = evidence.plan
-        guard !findings.isEmpty, findings.allSatisfy({ $0.code == .disturbanceMissed }),
-            plan.contract.search == nil, !plan.subject.touchesEverybody,
-            let missed = DisturbanceRule.missedCall(in: evidence)
+        guard !findings.isEmpty, findings.allSatisfy({ $0.code == .faultMissed }),
+            plan.contract.search == nil, !plan.subject.affectsAllUsers,
+            let missed = PlannedFaultRule.missedCall(in: evidence)
         else { return nil }
         let baselines =
-            plan.twinHasAllSteps ? evidence.twins : await twinRuns.records(of: plan.againstBaseline)
+            plan.baselineHasAllSteps
+            ? evidence.baselines : await baselineRuns.records(of: plan.againstBaseline)
         guard !baselines.isEmpty,
             baselines.allSatisfy({
                 $0.trouble == nil && $0.starvation == nil && missed.isMissed(in: $0)
@@ -387,16 +408,17 @@ final class CaseRunner: Sendable {
 
     /// Returns the result of a case that is not run because the backend responds to nothing; nil if
     /// the case is to run.
-    private func givenUp(_ plan: CasePlan) -> CaseResult? {
-        guard state.withLock({ $0.silentCount >= Self.silentCountMax && $0.passedCount == 0 })
+    private func resultIfBackendIsSilent(_ plan: CasePlan) -> CaseResult? {
+        guard
+            state.withLock({ $0.unansweredCaseCount >= Self.silentCountMax && $0.passedCount == 0 })
         else { return nil }
-        return Self.notTried(
+        return Self.resultNotRun(
             plan,
             "the backend responded to no delivery in \(Self.silentCountMax) cases, and no case passed"
         )
     }
 
-    private static func notTried(_ plan: CasePlan, _ reason: String) -> CaseResult {
+    private static func resultNotRun(_ plan: CasePlan, _ reason: String) -> CaseResult {
         let finding = Finding(
             .backendGone,
             expected: "the backend responds to deliveries",
@@ -418,22 +440,22 @@ final class CaseRunner: Sendable {
     /// effect was shortened.
     ///
     /// The wait was shortened because another case had waited for the same effect in vain.
-    func changedSince() async -> Set<String> {
+    func casesWithChangedVerdict() async -> Set<String> {
         let shortened = state.withLock { state in
             defer { state.shortened = [:] }
             return state.shortened
         }
-        executor.shared.turnOff()
+        executor.sharedSettleTimeout.turnOff()
         // One wait is enough for all these cases: after it, each has had its full time.
-        if let last = shortened.values.map(\.waited).max() {
-            let rest = last - executor.heartbeat.counted
-            if rest > .zero { await executor.patience(rest).elapse() }
+        if let last = shortened.values.map(\.waitDuration).max() {
+            let rest = last - executor.heartbeat.usableTime
+            if rest > .zero { await executor.settleTimeout(rest).waitUntilOver() }
         }
         var changed: Set<String> = []
         for (caseID, item) in shortened.sorted(by: { $0.key < $1.key }) {
             if Task.isCancelled { break }
             let evidence = item.evidence
-            var subject = await executor.lookAgain(evidence.subject, probes: true)
+            var subject = await executor.refreshedRecord(evidence.subject, probes: true)
             if subject.openRetry != nil { subject.openRetry = subject.pauseOfFailedRetry }
             let before = Judge.judge(evidence)
             let now = Judge.judge(evidence.replacing(subject: subject))
@@ -447,27 +469,29 @@ final class CaseRunner: Sendable {
 
     private func note(_ evidence: CaseEvidence, _ verdict: Verdict) {
         state.withLock { state in
-            if evidence.subject.isSilent { state.silentCount += 1 }
+            if evidence.subject.isSilent { state.unansweredCaseCount += 1 }
             guard verdict == .passed else {
                 if let shortened = evidence.subject.shortened {
                     let rest = shortened.full - shortened.enough
-                    state.shortened[evidence.plan.contract.caseID] = Shortened(
+                    state.shortened[evidence.plan.contract.caseID] = ShortenedWaitEvidence(
                         evidence: evidence,
-                        waited: executor.heartbeat.counted + rest
+                        waitDuration: executor.heartbeat.usableTime + rest
                     )
                 }
                 return
             }
             state.passedCount += 1
-            guard evidence.plan.subject.observes, options.remembersPassed else { return }
+            guard evidence.plan.subject.observes, options.keepsPassedRecords else { return }
             let caseID = evidence.plan.contract.caseID
-            state.passed.append(Passed(caseID: caseID, evidence: evidence.withoutBodies))
+            state.passed.append(
+                PassedCase(caseID: caseID, evidence: evidence.withShortenedExchanges)
+            )
         }
     }
 
     /// Returns whether the backend's output may explain why the backend exited, failed or did not
     /// respond.
-    private static func explains(_ record: RunRecord, _ verdict: Verdict) -> Bool {
+    private static func isOutputRelevant(_ record: RunRecord, _ verdict: Verdict) -> Bool {
         if record.backendExit != nil { return true }
         if case .restartFailed = record.trouble { return true }
         return verdict == .failed
@@ -480,11 +504,11 @@ final class CaseRunner: Sendable {
 }
 
 extension CaseEvidence {
-    func replacing(subject: RunRecord? = nil, twins: [RunRecord]? = nil) -> CaseEvidence {
+    func replacing(subject: RunRecord? = nil, baselines: [RunRecord]? = nil) -> CaseEvidence {
         CaseEvidence(
             plan: plan,
             subject: subject ?? self.subject,
-            twins: twins ?? self.twins,
+            baselines: baselines ?? self.baselines,
             profile: profile,
             sight: sight
         )
@@ -493,19 +517,22 @@ extension CaseEvidence {
     /// The evidence with shortened lists of exchanges, because the journal keeps all of them.
     ///
     /// Each record keeps its first exchange and the last call of the backend.
-    fileprivate var withoutBodies: CaseEvidence {
-        func thin(_ record: RunRecord) -> RunRecord {
+    fileprivate var withShortenedExchanges: CaseEvidence {
+        func shortenExchanges(_ record: RunRecord) -> RunRecord {
             var record = record
             let calls = record.exchanges.filter { $0.from == .backend }
             record.exchanges = Array(record.exchanges.prefix(1)) + calls.suffix(1)
             return record
         }
-        return replacing(subject: thin(subject), twins: twins.map(thin))
+        return replacing(
+            subject: shortenExchanges(subject),
+            baselines: baselines.map(shortenExchanges)
+        )
     }
 }
 
 extension RunRecord {
-    fileprivate var isOverTooSoon: Bool {
+    fileprivate var hasPurchaseEndedTooEarly: Bool {
         if case .overTooSoon = trouble { true } else { false }
     }
 }
@@ -516,7 +543,7 @@ extension CaseEvidence {
     ///
     /// Nil when Assay could make every call.
     fileprivate var shortage: String? {
-        ([subject] + twins).lazy.flatMap(\.exchanges).compactMap { exchange in
+        ([subject] + baselines).lazy.flatMap(\.exchanges).compactMap { exchange in
             if case .failed(.shortage, let reason) = exchange.outcome { reason } else { nil }
         }.first
     }

@@ -24,12 +24,12 @@ struct CaseSearch {
     ///
     /// The reason is that the golden run (the run without a fault) failed or made no call.
     private func withoutCrashPoints(_ plan: CasePlan) async -> CaseResult {
-        let golden = await cases.twins(plan).first
+        let golden = await cases.baselines(plan).first
         if let golden, golden.trouble != nil {
             let evidence = CaseEvidence(
                 plan: plan,
                 subject: golden,
-                twins: [],
+                baselines: [],
                 profile: cases.executor.profile,
                 sight: cases.sight
             )
@@ -40,7 +40,7 @@ struct CaseSearch {
         return CaseRunner.inconclusive(
             plan,
             Finding(
-                .disturbanceMissed,
+                .faultMissed,
                 expected: "the backend calls providers in the run without faults (the golden run), "
                     + "so that a fault can be injected into each call",
                 actual: golden == nil ? "there was no golden run" : "the golden run made no call"
@@ -58,7 +58,7 @@ struct CaseSearch {
             if case .deliver(let delivery) = step { delivery.name } else { nil }
         }
         var generator = SeededGenerator(seed: seed, text: plan.contract.id)
-        let orders = Order.orders(of: events.count, sampleSize: size, generator: &generator)
+        let orders = EventOrder.orders(of: events.count, sampleSize: size, generator: &generator)
         var last: CaseResult?
         var seconds = 0.0
         for (index, order) in orders.enumerated() {
@@ -71,15 +71,15 @@ struct CaseSearch {
             last = result
             guard result.verdict != .passed else { continue }
             let names = order.map { events[$0] }.joined(separator: ", ")
-            let exchanges = Order.inversions(order)
-            let told =
+            let exchanges = EventOrder.inversions(order)
+            let withSmallestEvent =
                 "\(names) (\(exchanges) swap\(exchanges == 1 ? "" : "s") of neighboring events; "
                 + "\(index + 1) of \(orders.count) orders tried)"
             // An inconclusive order is reported without calling it a failure.
             result.note =
                 result.verdict == .failed
-                ? "smallest failing reordering: \(told)"
-                : [result.note, "when the order was \(told)"].compactMap { $0 }
+                ? "smallest failing reordering: \(withSmallestEvent)"
+                : [result.note, "when the order was \(withSmallestEvent)"].compactMap { $0 }
                     .joined(separator: ", ")
             return result
         }
@@ -110,11 +110,13 @@ struct CaseSearch {
         for index in 0..<count {
             if Task.isCancelled { break }
             let (edits, shuffles) = generator.next()
-            var result = await cases.runOnce(plan.varied(edits, shufflesKeys: shuffles))
+            var result = await cases.runOnce(plan.applyingEdits(edits, shufflesKeys: shuffles))
             seconds += result.seconds
             result.seconds = seconds
             result.runCount = index + 1
-            if result.verdict == .failed { return await shrunk(result, plan, edits, shuffles) }
+            if result.verdict == .failed {
+                return await shrunkResult(result, plan, edits, shuffles)
+            }
             result.contract = plan.contract
             last = result
             if result.verdict != .passed { return result }
@@ -129,7 +131,7 @@ struct CaseSearch {
     /// The largest number of runs for shrinking one failing event.
     private static let shrinkCountMax = 40
 
-    private func shrunk(
+    private func shrunkResult(
         _ first: CaseResult,
         _ plan: CasePlan,
         _ edits: [Delivery.Edit],
@@ -142,9 +144,11 @@ struct CaseSearch {
         var isSmaller = true
         while isSmaller, !Task.isCancelled {
             isSmaller = false
-            for candidate in VariationGenerator.smaller(smallest) where runCount < runCountMax {
+            for candidate in VariationGenerator.shrunkEdits(smallest) where runCount < runCountMax {
                 runCount += 1
-                let result = await cases.runOnce(plan.varied(candidate, shufflesKeys: shuffles))
+                let result = await cases.runOnce(
+                    plan.applyingEdits(candidate, shufflesKeys: shuffles)
+                )
                 best.seconds += result.seconds
                 guard result.verdict == .failed,
                     result.findings.first?.code == best.findings.first?.code
@@ -158,18 +162,18 @@ struct CaseSearch {
             }
         }
         best.runCount = runCount
-        return Self.told(best, plan, smallest, shuffles)
+        return Self.withSmallestEvent(best, plan, smallest, shuffles)
     }
 
     /// Adds the smallest failing event to the result, as a separate contract.
-    private static func told(
+    private static func withSmallestEvent(
         _ best: CaseResult,
         _ plan: CasePlan,
         _ edits: [Delivery.Edit],
         _ shuffles: Bool
     ) -> CaseResult {
         var result = best
-        var found = plan.varied(edits, shufflesKeys: shuffles).contract
+        var found = plan.applyingEdits(edits, shufflesKeys: shuffles).contract
         found.title = plan.contract.title + " (found by a generated variation)"
         result.found = found
         result.contract = plan.contract

@@ -18,12 +18,12 @@ struct ClockProof: Sendable {
     static let remedy =
         "Set the clock of the whole process under 'clock' in assay.yaml, and map 'access' to a "
         + "value that the backend itself decides."
-    private static let end: Duration = .seconds(2 * 3600)
-    private static let later: Duration = .seconds(3 * 3600)
+    private static let purchaseDuration: Duration = .seconds(2 * 3600)
+    private static let clockAdvance: Duration = .seconds(3 * 3600)
 
     let executor: RunExecutor
     let name: String
-    let sight: RunRecord.Sight
+    let sight: RunRecord.Observability
     private let outcome = Locked(Outcome.unknown)
 
     /// Returns the reason why nothing shows that the backend's clock moves; nil when the clock
@@ -33,12 +33,12 @@ struct ClockProof: Sendable {
     /// the clock runs exclusively.
     func doubt() async -> String? {
         if case .known(let text) = outcome.withLock({ $0 }) { return text }
-        let text = await examine()
+        let text = await findDoubt()
         if !Task.isCancelled { outcome.withLock { $0 = .known(text) } }
         return text
     }
 
-    private func examine() async -> String? {
+    private func findDoubt() async -> String? {
         guard let (probe, reading) = executor.profile.probe(reading: "access") else {
             return "no probe maps 'access', so nothing shows that the backend's clock moves"
         }
@@ -47,7 +47,7 @@ struct ClockProof: Sendable {
                 + "that the backend's clock moves"
         }
         var purchase = EventSpec(type: "INITIAL_PURCHASE", user: "ada")
-        purchase.expires = Self.end
+        purchase.expires = Self.purchaseDuration
         let plan = RunPlan(
             steps: [
                 .register(user: "ada"),
@@ -60,24 +60,24 @@ struct ClockProof: Sendable {
             guard case .document(let document) = record.state(of: "ada", probe: probe.name),
                 let found = document[reading.pointer] ?? reading.absent
             else { return nil }
-            let now = record.lastLook
+            let now = record.lastProbeTime
             return StateRule.value(found, reading.meaning, field: "access", at: now)?.bool
         }
         var record = await executor.run(plan, in: name, sight: sight, within: .seconds(60)) {
-            hasAccess($0) == true ? .settled : .mayImprove
+            hasAccess($0) == true ? .settled : .mayResolveWithLongerWait
         }
         guard hasAccess(record) == true else {
             return "a plain purchase gives no access, so nothing shows that the backend's clock "
                 + "moves"
         }
-        record.plan.clock = [.zero, Self.later]
-        let patience = executor.patience(executor.shortPatience(sight.latency))
+        record.plan.clock = [.zero, Self.clockAdvance]
+        let settleTimeout = executor.settleTimeout(executor.shortSettleTimeout(sight.latency))
         while true {
-            record = await executor.lookAgain(record, probes: true)
-            if case .disturbanceMissed(let text) = record.trouble { return text }
+            record = await executor.refreshedRecord(record, probes: true)
+            if case .faultMissed(let text) = record.trouble { return text }
             if hasAccess(record) != true { return nil }
-            if patience.isOver || Task.isCancelled { break }
-            await patience.pause(.milliseconds(50))
+            if settleTimeout.isOver || Task.isCancelled { break }
+            await settleTimeout.pause(.milliseconds(50))
         }
         return "the profile's 'clock' was set, but a purchase that ended an hour ago by that "
             + "clock still gives access: either the clock did not move, or the backend does not "

@@ -32,7 +32,7 @@ enum CommandRunner {
         let whole = URL(fileURLWithPath: path).path
         var command = ProgramCommand(whole, Array(words.dropFirst()))
         command.folder = folder
-        command.endsWithUs = true
+        command.endsWithParent = true
         let output: ProgramOutput
         do throws(StartedProgram.StartError) {
             output = try await ProgramOutput.of(command, within: within)
@@ -43,7 +43,7 @@ enum CommandRunner {
         case .exited(status: 0): return output.bytes
         case .exited(let status):
             throw Failure(description: "'\(program)' exited with status \(status)")
-        case .killed where output.isOutOfTime:
+        case .killed where output.hasTimedOut:
             throw Failure(
                 description: "'\(program)' did not end within \(within.components.seconds) s"
             )

@@ -8,7 +8,7 @@ struct CredentialError: Error, CustomStringConvertible {
 }
 
 /// Credentials: the headers with which the profile's own requests identify their caller.
-extension Play {
+extension CaseExecution {
     /// Returns the headers that identify the caller of a request, with lowercase names in
     /// alphabetical order.
     ///

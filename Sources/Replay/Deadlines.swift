@@ -19,7 +19,7 @@ final class Deadlines: Sendable {
     private struct State {
         var nextID = 0
         var open: [Int: Entry] = [:]
-        var isLooking = false
+        var isPolling = false
     }
 
     private let clock: any RunClock
@@ -37,16 +37,16 @@ final class Deadlines: Sendable {
         let (id, begins) = state.withLock { state in
             state.nextID += 1
             state.open[state.nextID] = Entry(end: end, expire: expire)
-            defer { state.isLooking = true }
-            return (state.nextID, !state.isLooking)
+            defer { state.isPolling = true }
+            return (state.nextID, !state.isPolling)
         }
-        if begins { _ = clock.task { await self.look() } }
+        if begins { _ = clock.task { await self.poll() } }
         return id
     }
 
     func remove(_ id: Int) { state.withLock { _ = $0.open.removeValue(forKey: id) } }
 
-    private func look() async {
+    private func poll() async {
         var goesOn = true
         while goesOn {
             await clock.pause(Self.step)
@@ -55,7 +55,7 @@ final class Deadlines: Sendable {
                 let passed = state.open.filter { $0.value.end <= now }
                 for id in passed.keys { state.open[id] = nil }
                 goesOn = !state.open.isEmpty
-                state.isLooking = goesOn
+                state.isPolling = goesOn
                 return passed
             }
             for call in passed.values { call.expire() }

@@ -4,25 +4,25 @@ internal import Providers
 
 /// Sends deliveries (webhooks) to the backend: once, several times, or along the retry schedule of
 /// their sender.
-extension Play {
+extension CaseExecution {
     mutating func deliver(_ delivery: Delivery) async {
         now = now + delivery.delay
-        if await keepClock() == false { return }
+        if await syncBackendClock() == false { return }
         let body = body(of: delivery)
         if delivery.isDropped || trouble != nil { return }
         if case .repeats = delivery.subject {} else { bodies[delivery.name] = body }
-        if delivery.isWithNext {
-            held.append(Held(delivery: delivery, body: body))
+        if delivery.isConcurrentWithNext {
+            held.append(HeldDelivery(delivery: delivery, body: body))
         } else if delivery.isTogether || !held.isEmpty {
-            await release([Held(delivery: delivery, body: body)], beside: [])
-        } else if delivery.isAlongLadder {
-            await deliverAlongLadder(delivery, body)
+            await release([HeldDelivery(delivery: delivery, body: body)], alongside: [])
+        } else if delivery.followsRetrySchedule {
+            await deliverWithRetries(delivery, body)
         } else {
             for _ in 0..<delivery.times {
                 let outcome = await attempt(delivery, body, .none)
                 if await isGone(outcome) { return }
                 if case .answered(let response) = outcome {
-                    _ = learn(from: response, delivery.answerPattern)
+                    _ = storeValues(from: response, delivery.answerPattern)
                 }
             }
         }
@@ -36,7 +36,7 @@ extension Play {
     ///   - delivery: The delivery.
     ///   - body: The bytes of the body.
     ///   - first: The number of the next attempt, counted from 1.
-    mutating func deliverAlongLadder(
+    mutating func deliverWithRetries(
         _ delivery: Delivery,
         _ body: [UInt8],
         from first: Int = 1
@@ -45,28 +45,28 @@ extension Play {
         for number in first..<(schedule.attemptCountMax + 1) {
             guard let delay = schedule.delay(beforeAttempt: number) else { return }
             now = now + delay
-            if await keepClock() == false { return }
+            if await syncBackendClock() == false { return }
             if number == 1, let crash = delivery.crash {
                 let isOver = await deliver(delivery, body, crash)
                 if isOver || trouble != nil { return }
                 continue
             }
-            let disturbance = Disturbed(attempt: number, of: delivery)
-            if disturbance == .storeFailure, await breakStore() == false { return }
-            let outcome = await attempt(delivery, body, disturbance)
-            if disturbance == .storeFailure {
+            let fault = DeliveryFault(attempt: number, of: delivery)
+            if fault == .storeFailure, await injectDatabaseFault() == false { return }
+            let outcome = await attempt(delivery, body, fault)
+            if fault == .storeFailure {
                 // Work that the backend has begun has to meet the database failure too, so the
                 // database is not repaired at once.
                 await awaitQuiet(nil, atLeast: max(.milliseconds(100), latency * 2))
-                if await healStore() == false { return }
+                if await removeDatabaseFault() == false { return }
             }
             if case .answered(let response) = outcome, schedule.isSuccess(response.status) {
                 return
             }
-            if let killer {
+            if let killTask {
                 // The next attempt comes minutes later in the contract's time, when the backend is
                 // running again.
-                if await killer.joined() == false { return }
+                if await killTask.joined() == false { return }
             } else if await isGone(outcome) {
                 return
             }
@@ -74,7 +74,7 @@ extension Play {
             // Minutes lie between two real attempts, so the backend has finished its work on the
             // first by then. It does not report how it handled a request that broke off. But its
             // response to a later request shows that it had time to read the end of the first.
-            if disturbance != .none {
+            if fault != .none {
                 _ = await backend.isReachable()
                 await awaitQuiet(nil, atLeast: max(.milliseconds(100), latency * 2))
             }
@@ -82,24 +82,24 @@ extension Play {
     }
 
     /// The fault that is planned for one attempt of a delivery.
-    private enum Disturbed {
-        case none, requestCut, hangUp, answerLost, storeFailure
+    private enum DeliveryFault {
+        case none, truncatedRequest, disconnect, answerLost, storeFailure
 
         init(attempt number: Int, of delivery: Delivery) {
             switch number {
-            case ...delivery.requestsCut: self = .requestCut
-            case ...(delivery.requestsCut + delivery.hangUps): self = .hangUp
+            case ...delivery.requestsCut: self = .truncatedRequest
+            case ...(delivery.requestsCut + delivery.hangUps): self = .disconnect
             case ...(delivery.requestsCut + delivery.hangUps + delivery.answersLost):
                 self = .answerLost
-            case ...delivery.disturbedCount: self = .storeFailure
+            case ...delivery.faultyAttemptCount: self = .storeFailure
             default: self = .none
             }
         }
 
-        var onTheWay: Disturbance {
+        var transportFault: AttemptFault {
             switch self {
-            case .requestCut: .cutRequest
-            case .hangUp: .hangUp
+            case .truncatedRequest: .truncatedRequest
+            case .disconnect: .disconnect
             case .answerLost, .storeFailure, .none: .none
             }
         }
@@ -110,7 +110,7 @@ extension Play {
     private mutating func attempt(
         _ delivery: Delivery,
         _ body: [UInt8],
-        _ disturbed: Disturbed
+        _ disturbed: DeliveryFault
     ) async -> Exchange.Outcome {
         let number = (attemptCounts[delivery.name] ?? 0) + 1
         attemptCounts[delivery.name] = number
@@ -127,8 +127,8 @@ extension Play {
         var outcome = await backend.client.send(
             request,
             lane: laneCount,
-            within: answerLimit,
-            disturbance: disturbed.onTheWay
+            within: responseTimeout,
+            fault: disturbed.transportFault
         )
         if case .failed(.timedOut, _) = outcome { unansweredCount += 1 }
         if disturbed == .answerLost, case .answered(let response) = outcome {

@@ -8,14 +8,16 @@ extension RunExecutor {
     /// run contains no unsent messages to users of this run, which the backend would send during
     /// the next run. A database that exists only for this run is discarded with its messages, so it
     /// needs no wait.
-    func drain() async {
+    func waitForRepeatedCalls() async {
         guard backend.process != nil, profile.start?.hasOwnData == false else { return }
         let journal = world.journal
         var open = journal.read { $0.namespacesOfFailedCalls }
-        let patience = patience(profile.patience)
+        let settleTimeout = settleTimeout(profile.settleTimeout)
         var pause: Duration = .milliseconds(20)
-        while !open.isEmpty, backend.process?.exitText == nil, !patience.isOver, !Task.isCancelled {
-            await patience.pause(pause)
+        while !open.isEmpty, backend.process?.exitDescription == nil, !settleTimeout.isOver,
+            !Task.isCancelled
+        {
+            await settleTimeout.pause(pause)
             pause = min(pause * 2, .milliseconds(500))
             open = open.filter { name in
                 journal.read { $0.exchanges(in: name, by: .backend).containsUnrepeatedCall }
@@ -42,7 +44,7 @@ extension [Exchange] {
         var open: Set<HTTPMessage.Request.Identity> = []
         for exchange in self where exchange.request.method != "GET" {
             let identity = exchange.request.identity
-            if exchange.mayBeRepeated { open.insert(identity) } else { open.remove(identity) }
+            if exchange.hasReasonToRepeat { open.insert(identity) } else { open.remove(identity) }
         }
         return !open.isEmpty
     }
@@ -51,7 +53,7 @@ extension [Exchange] {
 extension Exchange {
     /// Whether the backend has a reason to repeat the call: no response, status 429, or a status of
     /// 500 or above.
-    fileprivate var mayBeRepeated: Bool {
+    fileprivate var hasReasonToRepeat: Bool {
         guard case .answered(let response) = outcome else { return true }
         return response.status >= 500 || response.status == 429
     }

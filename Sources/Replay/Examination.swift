@@ -6,7 +6,7 @@ internal import Providers
 /// is missing in its profile.
 package struct Examination: Sendable {
     /// The result of one check of `assay doctor`.
-    package struct Line: Hashable, Sendable {
+    package struct CheckResult: Hashable, Sendable {
         package enum State: String, Hashable, Sendable { case good, doubtful, bad }
 
         package let state: State
@@ -16,9 +16,9 @@ package struct Examination: Sendable {
         package let hint: String?
     }
 
-    package private(set) var lines: [Line] = []
+    package private(set) var lines: [CheckResult] = []
     /// The effects and state that a plain purchase showed.
-    package private(set) var sight = RunRecord.Sight(
+    package private(set) var sight = RunRecord.Observability(
         seesEffects: false,
         seesState: false,
         latency: .zero
@@ -39,12 +39,12 @@ package struct Examination: Sendable {
     }
 
     private mutating func add(
-        _ state: Line.State,
+        _ state: CheckResult.State,
         _ topic: String,
         _ text: String,
         _ hint: String? = nil
     ) {
-        lines.append(Line(state: state, topic: topic, text: text, hint: hint))
+        lines.append(CheckResult(state: state, topic: topic, text: text, hint: hint))
     }
 
     private mutating func look(_ executor: RunExecutor, _ name: String) async {
@@ -53,7 +53,7 @@ package struct Examination: Sendable {
         let profile = executor.profile
         if profile.clock != nil { await clock(executor, name) }
         for feature in [Feature.purchasely, .firebase, .login, .register, .reconcile, .restart] {
-            if let text = profile.obstacle(to: feature) {
+            if let text = profile.skipReason(to: feature) {
                 add(.doubtful, feature.rawValue, "not checked: \(text)")
             }
         }
@@ -100,22 +100,22 @@ package struct Examination: Sendable {
     /// purchase contained.
     private mutating func readings(_ profile: Profile) {
         guard sight.places != nil else { return }
-        let survey = ReadingSurvey(sight: sight)
+        let survey = ProbePathSurvey(sight: sight)
         for probe in profile.probes {
             let conditions = probe.readings.sorted { $0.key < $1.key }.flatMap { field, reading in
                 reading.conditions.map { (field, $0) }
             }
             for (field, reading) in conditions
-            where reading.absent == nil && !survey.hasShown(reading.pointer, by: probe.name) {
+            where reading.absent == nil && !survey.hasContained(reading.pointer, by: probe.name) {
                 // A field that only some purchases have may be missing from responses until it has
                 // a value.
                 let isProblem =
-                    Profile.Reading.ofEveryPurchase.contains(field)
+                    Profile.Reading.fieldsOfEveryPurchase.contains(field)
                     || survey.nearest(to: reading.pointer, in: probe.name) != nil
                 add(
                     isProblem ? .bad : .doubtful,
                     field,
-                    survey.absence(of: reading.pointer, in: probe.name),
+                    survey.absenceDescription(of: reading.pointer, in: probe.name),
                     survey.remedy(field, reading, of: probe.name)
                 )
             }
@@ -133,7 +133,7 @@ package struct Examination: Sendable {
                 "webhook",
                 "\(executor.webhookMethod) \(path) responds to a TEST event with 200"
             )
-        case .answered(let response) where RouteAnswer.unserved.contains(response.status):
+        case .answered(let response) where RouteStatuses.unserved.contains(response.status):
             let found = await Self.servedPath(executor, name + "-t")
             add(
                 .bad,
@@ -160,9 +160,9 @@ package struct Examination: Sendable {
         case .failed(_, let text): add(.bad, "webhook", "\(path): \(text)")
         case .pending, .answerLost, .requestCut: add(.bad, "webhook", "\(path): no response")
         }
-        guard executor.profile.obstacle(to: .authorization) == nil else { return }
-        let stranger = await executor.test(name + "-t2", path: path, authorization: .missing)
-        if case .answered(let response) = stranger {
+        guard executor.profile.skipReason(to: .authorization) == nil else { return }
+        let unsignedOutcome = await executor.test(name + "-t2", path: path, authorization: .missing)
+        if case .answered(let response) = unsignedOutcome {
             let isRefused = [401, 403].contains(response.status)
             add(
                 isRefused ? .good : .bad,
@@ -180,7 +180,7 @@ package struct Examination: Sendable {
         for candidate in usualPaths where candidate != executor.sender.path {
             let answer = await executor.test(name, path: candidate, authorization: .configured)
             if case .answered(let response) = answer,
-                !RouteAnswer.unserved.contains(response.status)
+                !RouteStatuses.unserved.contains(response.status)
             {
                 return candidate
             }
@@ -191,8 +191,8 @@ package struct Examination: Sendable {
     /// Checks whether a user can be created, which effects of a purchase can be observed, and how
     /// fast they come.
     private mutating func purchase(_ executor: RunExecutor, _ name: String) async {
-        var play = executor.blank(name + "-r")
-        if let text = await play.register("ada") {
+        var execution = executor.runWithoutSteps(name + "-r")
+        if let text = await execution.register("ada") {
             add(
                 .bad,
                 "users",
@@ -202,13 +202,14 @@ package struct Examination: Sendable {
             return
         }
         add(.good, "users", "a user can be created")
-        let wanted = RunRecord.Sight(
+        let wanted = RunRecord.Observability(
             seesEffects: !executor.profile.unsupported.contains(.push),
             seesState: !executor.profile.probes.isEmpty,
             latency: .zero
         )
         let sentinel = Sentinel(run: executor)
-        guard let seen = await sentinel.see(name + "-p", wait: .seconds(3), wanted) else {
+        guard let seen = await sentinel.observePurchase(name + "-p", wait: .seconds(3), wanted)
+        else {
             add(
                 .bad,
                 "observation",
@@ -237,7 +238,7 @@ package struct Examination: Sendable {
         }
         if seen.readsSubscribers {
             add(.good, "style", "an event makes the backend read RevenueCat's GET /v1/subscribers")
-        } else if !executor.profile.unsupported.contains(.subscriberReads) {
+        } else if !executor.profile.unsupported.contains(.readsSubscriberOnEvent) {
             add(
                 .doubtful,
                 "style",
@@ -256,7 +257,7 @@ extension RunExecutor {
         path: String,
         authorization: Delivery.Authorization
     ) async -> Exchange.Outcome {
-        let body = factory(blank(name).namespace).body(
+        let body = factory(runWithoutSteps(name).namespace).body(
             EventSpec(type: "TEST", user: "tester"),
             name: "test"
         )

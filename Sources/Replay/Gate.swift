@@ -1,13 +1,13 @@
 internal import FakeServers
 
 /// A fault that Assay injects into a request on its way to the backend.
-package enum Disturbance: Hashable, Sendable {
+package enum AttemptFault: Hashable, Sendable {
     case none
     /// The request breaks off: the last tenth of its body is not sent, and the connection is
     /// closed.
-    case cutRequest
+    case truncatedRequest
     /// The whole request is sent, but the connection is closed before the response arrives.
-    case hangUp
+    case disconnect
     /// The request pauses after this percentage of its body has been sent, until the gate opens.
     case held(Gate, percent: Int)
 }
@@ -74,13 +74,13 @@ package final class Gate: Hashable, Sendable {
     }
 
     /// Waits until the gate is open, however many request bodies it holds.
-    package func opened() async { await reached(.max) }
+    package func waitUntilOpen() async { await reached(.max) }
 
     /// Counts a request that ended before the gate could hold it.
     ///
     /// This happens when the backend responds early or closes the connection. The gate then does
     /// not wait for the request any longer.
-    package func arrive(lane: Int) {
+    package func countArrival(lane: Int) {
         let reached = state.withLock { $0.takeReached(arriving: lane) }
         for continuation in reached { continuation.resume() }
     }

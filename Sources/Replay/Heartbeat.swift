@@ -68,7 +68,7 @@ package final class Heartbeat: Sendable {
     ///   - time: The lost time.
     ///   - span: The period up to now in which the time was lost. Time that Assay's process lost in
     ///     the same period is not counted twice.
-    package func lose(_ time: Duration, during span: Duration) {
+    package func recordLostTime(_ time: Duration, during span: Duration) {
         let now = clock.now
         state.withLock { state in
             let start = now - span
@@ -91,7 +91,7 @@ package final class Heartbeat: Sendable {
     }
 
     /// The elapsed time minus the lost time.
-    package var counted: Duration {
+    package var usableTime: Duration {
         note()
         return clock.now - state.withLock { $0.lost }
     }
@@ -137,35 +137,35 @@ package final class Heartbeat: Sendable {
 ///
 /// While the machine has no time for the backend or for Assay, waiting for the backend proves
 /// nothing. The limit ends after four times its length (`stretchMax`) in any case.
-struct Patience: Sendable {
+struct SettleTimeout: Sendable {
     static let stretchMax = 4
 
     private let heartbeat: Heartbeat
     private let clock: any RunClock
     let start: Duration
     private let end: Duration
-    private let hardEnd: Duration
+    private let latestEnd: Duration
 
     init(_ limit: Duration, _ heartbeat: Heartbeat, _ clock: any RunClock) {
         self.heartbeat = heartbeat
         self.clock = clock
         start = clock.now
-        end = heartbeat.counted + limit
-        hardEnd = start + limit * Self.stretchMax
+        end = heartbeat.usableTime + limit
+        latestEnd = start + limit * Self.stretchMax
     }
 
-    var isOver: Bool { isCut || heartbeat.counted >= end }
+    var isOver: Bool { isCut || heartbeat.usableTime >= end }
 
     /// Whether the limit ended although Assay could not use most of the time.
-    var isCut: Bool { clock.now >= hardEnd }
+    var isCut: Bool { clock.now >= latestEnd }
 
     /// Waits until the limit is over or the task is canceled.
-    func elapse() async {
-        while !isOver, !Task.isCancelled { await pause(hardEnd - start) }
+    func waitUntilOver() async {
+        while !isOver, !Task.isCancelled { await pause(latestEnd - start) }
     }
 
     /// Pauses for the given time, but not beyond the limit.
     func pause(_ time: Duration) async {
-        await clock.pause(max(.microseconds(1), min(time, end - heartbeat.counted)))
+        await clock.pause(max(.microseconds(1), min(time, end - heartbeat.usableTime)))
     }
 }

@@ -4,9 +4,9 @@ internal import Providers
 
 /// Holds back the last byte of several requests, so that they arrive at the same time or stay
 /// incomplete.
-extension Play {
+extension CaseExecution {
     /// A delivery that is held back until it is released together with other requests.
-    struct Held: Sendable {
+    struct HeldDelivery: Sendable {
         let delivery: Delivery
         let body: [UInt8]
     }
@@ -14,7 +14,7 @@ extension Play {
     /// One request for a held delivery.
     ///
     /// A delivery that arrives several times has several such requests.
-    private struct Copy: Sendable {
+    private struct RequestCopy: Sendable {
         let delivery: Delivery
         let attempt: Int
         let request: HTTPMessage.Request
@@ -28,7 +28,7 @@ extension Play {
     ///
     /// Deliveries that did not succeed then follow the retry schedules of their senders, one after
     /// the other.
-    mutating func release(_ more: [Held], beside calls: [PreparedCall]) async {
+    mutating func release(_ more: [HeldDelivery], alongside calls: [PreparedCall]) async {
         let deliveries = held + more
         held = []
         let copies = deliveries.flatMap { requests(of: $0) }
@@ -38,62 +38,66 @@ extension Play {
         let gate = Gate()
         let sequences = Locked<[Int]>([])
         let outcomes = Locked<[Exchange.Outcome?]>(Array(repeating: nil, count: copies.count))
-        let play = self
-        let answersNobody = await withTaskGroup(of: Void.self) { group in
+        let execution = self
+        let respondsToNoRequest = await withTaskGroup(of: Void.self) { group in
             for (index, copy) in copies.enumerated() {
                 group.addTask {
-                    let outcome = await play.run.held(
+                    let outcome = await execution.run.held(
                         copy.request,
                         gate,
                         100,
                         lane: index,
-                        within: play.within
+                        within: execution.within
                     )
-                    await gate.opened()
+                    await gate.waitUntilOpen()
                     let sequence = sequences.withLock { $0[index] }
-                    play.world.journal.complete(sequence, outcome)
+                    execution.world.journal.complete(sequence, outcome)
                     outcomes.withLock { $0[index] = outcome }
                 }
             }
             if !calls.isEmpty {
                 group.addTask {
-                    await gate.opened()
-                    await play.send(calls, firstLane: copies.count)
+                    await gate.waitUntilOpen()
+                    await execution.send(calls, firstLane: copies.count)
                 }
             }
             await gate.reached(copies.count)
-            let answersNobody = !(await play.run.answersOthers(lane: laneCount))
+            let respondsToNoRequest =
+                !(await execution.run.respondsToOtherRequests(lane: laneCount))
             sequences.withLock { sequences in
                 sequences = copies.map { copy in
                     let purpose = Exchange.Purpose.delivery(
                         name: copy.delivery.name,
                         attempt: copy.attempt
                     )
-                    return play.world.journal.begin(
-                        play.exchange(copy.delivery.provider, purpose, copy.request)
+                    return execution.world.journal.begin(
+                        execution.exchange(copy.delivery.provider, purpose, copy.request)
                     )
                 }
             }
             gate.open()
             await group.waitForAll()
-            return answersNobody
+            return respondsToNoRequest
         }
-        isSerialised = isSerialised || answersNobody
-        await goOn(deliveries, after: zip(copies, outcomes.withLock { $0 }).map { ($0, $1) })
+        isSerialised = isSerialised || respondsToNoRequest
+        await continueRetries(
+            deliveries,
+            after: zip(copies, outcomes.withLock { $0 }).map { ($0, $1) }
+        )
     }
 
-    private mutating func requests(of held: Held) -> [Copy] {
+    private mutating func requests(of held: HeldDelivery) -> [RequestCopy] {
         let (delivery, request) = (held.delivery, run.request(held.delivery, held.body))
         let first = (attemptCounts[delivery.name] ?? 0) + 1
         attemptCounts[delivery.name] = first + delivery.times - 1
         return (first..<(first + delivery.times)).map {
-            Copy(delivery: delivery, attempt: $0, request: request)
+            RequestCopy(delivery: delivery, attempt: $0, request: request)
         }
     }
 
-    private mutating func goOn(
-        _ deliveries: [Held],
-        after sent: [(copy: Copy, outcome: Exchange.Outcome?)]
+    private mutating func continueRetries(
+        _ deliveries: [HeldDelivery],
+        after sent: [(copy: RequestCopy, outcome: Exchange.Outcome?)]
     ) async {
         for held in deliveries {
             let delivery = held.delivery
@@ -104,13 +108,13 @@ extension Play {
                     isTaken = false
                     continue
                 }
-                _ = learn(from: response, delivery.answerPattern)
+                _ = storeValues(from: response, delivery.answerPattern)
                 if !delivery.schedule(among: plan.deliveries).isSuccess(response.status) {
                     isTaken = false
                 }
             }
-            guard delivery.isAlongLadder, !isTaken else { continue }
-            await deliverAlongLadder(delivery, held.body, from: delivery.times + 1)
+            guard delivery.followsRetrySchedule, !isTaken else { continue }
+            await deliverWithRetries(delivery, held.body, from: delivery.times + 1)
             if trouble != nil || Task.isCancelled { return }
         }
     }
@@ -118,7 +122,7 @@ extension Play {
 
 extension Step {
     /// Whether the step releases the deliveries that earlier steps have held back.
-    var releases: Bool {
+    var releasesHeldDeliveries: Bool {
         switch self {
         case .deliver, .call: true
         case .register, .name, .createAccount, .provider, .request, .rotateKeys, .account, .phone,
@@ -144,9 +148,9 @@ extension RunExecutor {
             request,
             lane: lane,
             within: within,
-            disturbance: .held(gate, percent: percent)
+            fault: .held(gate, percent: percent)
         )
-        gate.arrive(lane: lane)
+        gate.countArrival(lane: lane)
         return outcome
     }
 
@@ -159,7 +163,7 @@ extension RunExecutor {
         let gate = Gate()
         async let sending = held(request, gate, 50, within: .seconds(10))
         await gate.reached(1)
-        let isSerialised = !(await answersOthers(lane: 2))
+        let isSerialised = !(await respondsToOtherRequests(lane: 2))
         gate.open(breaking: true)
         _ = await sending
         return isSerialised
@@ -178,7 +182,7 @@ extension RunExecutor {
 
     /// Returns whether the webhook route responds within 10 s, which is as long as every sender
     /// waits.
-    func answersEvents() async -> Bool {
+    func respondsToEvents() async -> Bool {
         let outcome = await backend.client.send(emptyEvent, within: .seconds(10))
         if case .failed(.timedOut, _) = outcome { return false }
         return true
@@ -186,7 +190,7 @@ extension RunExecutor {
 
     /// Returns whether the backend responds to another request while it waits for the rest of
     /// incomplete requests.
-    fileprivate func answersOthers(lane: Int) async -> Bool {
+    fileprivate func respondsToOtherRequests(lane: Int) async -> Bool {
         let outcome = await backend.client.send(
             HTTPMessage.Request("GET", backend.readyPath),
             lane: lane,

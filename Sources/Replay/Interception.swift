@@ -14,7 +14,7 @@ package final class Interception: Sendable {
     package let folder: String
     private let allowed: [String]
 
-    package var refusals: Refusals { proxy.refusals }
+    package var refusals: RefusalCounts { proxy.refusals }
 
     /// The files in which operating systems keep their CA certificates, the most common first.
     private static let systemRoots = [
@@ -37,7 +37,7 @@ package final class Interception: Sendable {
     ///   available.
     package init(
         before servers: [FakeServer],
-        world: FakeWorld,
+        world: FakeRegistry,
         allowing allowed: [String] = [],
         folder: String,
         now: Instant,
@@ -49,9 +49,9 @@ package final class Interception: Sendable {
         }
         self.folder = folder
         self.allowed = allowed
-        let authority: Authority
+        let authority: CertificateAuthority
         do {
-            authority = try Authority(at: now)
+            authority = try CertificateAuthority(at: now)
         } catch {
             throw ReplaySession.OpenError(
                 kind: .configuration,
@@ -63,7 +63,7 @@ package final class Interception: Sendable {
                 before: servers,
                 world: world,
                 authority: authority,
-                refusals: Refusals(onFirst: onRefusal),
+                refusals: RefusalCounts(onFirstRefusal: onRefusal),
                 host: address.host,
                 port: address.port
             )
@@ -103,7 +103,7 @@ package final class Interception: Sendable {
     // MARK: Files
 
     private static func write(
-        _ authority: Authority,
+        _ authority: CertificateAuthority,
         allowsOthers: Bool,
         to folder: String
     ) throws(OutputFile.WriteError) {
@@ -146,11 +146,13 @@ package final class Interception: Sendable {
     /// Environment variables that contain lists, with the separator between the items.
     ///
     /// Assay's item comes first in each list.
-    private static let lists = ["NODE_OPTIONS": " ", "PYTHONPATH": ":", "JAVA_TOOL_OPTIONS": " "]
+    private static let listVariables = [
+        "NODE_OPTIONS": " ", "PYTHONPATH": ":", "JAVA_TOOL_OPTIONS": " ",
+    ]
     /// The environment variable with the folders of PHP settings.
     ///
     /// Assay's folder comes after the folders that PHP was built with.
-    private static let folders = "PHP_INI_SCAN_DIR"
+    private static let phpFolderVariable = "PHP_INI_SCAN_DIR"
 
     /// Returns the environment variables for a backend, including extended lists of the inherited
     /// variables.
@@ -159,13 +161,14 @@ package final class Interception: Sendable {
     /// - Returns: The variables to set.
     package func environment(inheriting inherited: [String: String]) -> [String: String] {
         var variables = variables
-        for (name, separator) in Self.lists {
+        for (name, separator) in Self.listVariables {
             guard let old = inherited[name], !old.isEmpty, let own = variables[name] else {
                 continue
             }
             variables[name] = own + separator + old
         }
-        variables[Self.folders] = (inherited[Self.folders] ?? "") + (variables[Self.folders] ?? "")
+        variables[Self.phpFolderVariable] =
+            (inherited[Self.phpFolderVariable] ?? "") + (variables[Self.phpFolderVariable] ?? "")
         return variables
     }
 
@@ -173,8 +176,8 @@ package final class Interception: Sendable {
     private var script: String {
         variables.sorted { $0.key < $1.key }.map { name, value in
             let quoted = "'\(value.replacingOccurrences(of: "'", with: "'\\''"))'"
-            let before = name == Self.folders ? "\"${\(name):-}\"" : ""
-            let behind = Self.lists[name].map { "\"${\(name):+\($0)$\(name)}\"" } ?? ""
+            let before = name == Self.phpFolderVariable ? "\"${\(name):-}\"" : ""
+            let behind = Self.listVariables[name].map { "\"${\(name):+\($0)$\(name)}\"" } ?? ""
             return "export \(name)=\(before)\(quoted)\(behind)\n"
         }.joined()
     }
@@ -205,12 +208,12 @@ package final class Interception: Sendable {
         variables["ASSAY_AUTHORITY"] = folder + "/authority.pem"
         variables[EgressHook.addressVariable] = address
         if !allowed.isEmpty {
-            variables[EgressHook.allowedVariable] = allowed.joined(separator: ",")
+            variables[EgressHook.allowedHostsVariable] = allowed.joined(separator: ",")
         }
         variables["NODE_OPTIONS"] = "--require \"\(folder)/egress.cjs\""
         variables["PYTHONPATH"] = folder + "/python"
         variables["JAVA_TOOL_OPTIONS"] = java
-        variables[Self.folders] = ":\(folder)/php"
+        variables[Self.phpFolderVariable] = ":\(folder)/php"
         return variables
     }
 

@@ -21,12 +21,12 @@ enum LogExcerpt {
             let error = lines.firstIndex(where: isError), error < last.startIndex
         else { return last.map(shortened).joined(separator: "\n") }
         let end = lines.suffix(lineCountMax - 1)
-        let middle = error + 1 < end.startIndex ? [gap] : []
+        let middle = error + 1 < end.startIndex ? [gapMarker] : []
         return ([shortened(lines[error])] + middle + end.map(shortened)).joined(separator: "\n")
     }
 
     /// The line that replaces lines that are left out of an excerpt.
-    static let gap = "…"
+    static let gapMarker = "…"
 
     /// Lowercase words that runtimes and frameworks print with an error.
     private static let errorWords = [

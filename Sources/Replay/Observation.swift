@@ -3,7 +3,7 @@ internal import FakeServers
 internal import Providers
 
 /// Reads the state of users with the probes (read-only routes and commands) of the profile.
-extension Play {
+extension CaseExecution {
     /// Reads every probe for every user, and records the responses in the journal.
     func probe(_ users: [String]) async {
         for user in users {
@@ -16,7 +16,7 @@ extension Play {
                         case .get(let path): await ask(probe, user, path, id)
                         case .command(let words): await carryOut(probe.name, user, words, id)
                         }
-                    guard mayFail, seen.isPassingProbeFailure else { break }
+                    guard mayFail, seen.isTransientProbeFailure else { break }
                 }
             }
         }
@@ -30,7 +30,7 @@ extension Play {
     ) async -> Exchange {
         var values = NamedValues(["id": .string(id)])
         // A probe with a whole URL is sent to that server instead of the backend.
-        let origin = path.isAddress ? Origins.origin(of: path) : ""
+        let origin = path.isAddress ? OriginClients.origin(of: path) : ""
         let target = values.fill(target: String(path.dropFirst(origin.count)))
         var request = HTTPMessage.Request("GET", target)
         let client = origin.isEmpty ? backend.client : run.origins.client(origin)
@@ -52,7 +52,7 @@ extension Play {
             }
             world.journal.complete(sequence, seen.outcome)
             guard mayRenew, failure == nil, case .answered(let response) = seen.outcome,
-                RouteAnswer.refused.contains(response.status),
+                RouteStatuses.refused.contains(response.status),
                 let spent = run.session.withLock({ $0 }),
                 probe.credentials?.usesSession == true
             else { return seen }
@@ -69,10 +69,10 @@ extension Play {
     ) async -> Exchange {
         var values = NamedValues(["id": .string(id)])
         let filled = words.map { values.fill($0) }
-        var seen = Exchange.sighting(
+        var seen = Exchange.observation(
             of: user,
             probe: name,
-            byRunning: filled,
+            byRunningCommand: filled,
             namespace: namespace.name,
             at: now
         )

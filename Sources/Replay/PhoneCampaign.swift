@@ -8,30 +8,30 @@ internal import FakeServers
 /// shrinks the failures.
 package struct PhoneCampaign: Sendable {
     /// Runs generated histories of an app on phones.
-    package final class Player: Sendable {
-        fileprivate let stage: DeviceStage
-        private let cast: Cast
+    package final class InputExecutor: Sendable {
+        fileprivate let target: DeviceTarget
+        private let executorSet: Executors
         /// The number of the last rerun of a history.
         ///
         /// The numbers of reruns begin far above those of generated histories, so that no number is
         /// used twice.
-        private let lastReplay = Locked(1_000_000_000)
+        private let lastRerunNumber = Locked(1_000_000_000)
 
         /// Creates a player for one campaign.
         ///
         /// - Parameters:
         ///   - profile: The endpoints, keys and time budgets of the app.
-        ///   - cast: The executors that can run steps, such as a browser. Histories that they
+        ///   - executorSet: The executors that can run steps, such as a browser. Histories that they
         ///     cannot run are not generated.
         ///   - options: The options of the campaign.
         ///   - clock: The clock that measures the duration of histories.
         ///   - perform: Runs the scenario of one history.
         package init(
             profile: Profile,
-            cast: Cast,
+            executorSet: Executors,
             options: Campaign.Options,
             clock: any RunClock,
-            perform: @escaping DeviceStage.Perform
+            perform: @escaping DeviceTarget.ScenarioExecution
         ) {
             let suite = SuiteRunner.Options(
                 seed: options.seed,
@@ -39,47 +39,49 @@ package struct PhoneCampaign: Sendable {
                 nonce: options.nonce,
                 knownFailures: KnownFailures()
             )
-            stage = DeviceStage(
+            target = DeviceTarget(
                 profile: profile,
-                cast: cast,
+                executorSet: executorSet,
                 options: suite,
                 clock: clock,
                 perform: perform
             )
-            self.cast = cast
+            self.executorSet = executorSet
         }
 
-        func plays(_ contract: Contract) -> Bool { cast.refusals(of: contract).isEmpty }
+        func canRun(_ contract: Contract) -> Bool {
+            executorSet.unsupportedElements(of: contract).isEmpty
+        }
 
         /// Runs a history, and runs it a second time if the page was stuck in the first run.
-        func play(_ script: PhoneScript, number: Int) async -> DeviceStage.PartResults {
-            let first = await playOnce(script, number: number)
+        func execute(_ script: PhoneScript, number: Int) async -> DeviceTarget.PartResults {
+            let first = await executeOnce(script, number: number)
             guard first.doubt != nil, first.doubt != .machineBusy, first.results.isEmpty,
                 !Task.isCancelled
             else { return first }
-            return await playOnce(script, number: nextReplay())
+            return await executeOnce(script, number: nextRerunNumber())
         }
 
-        private func playOnce(
+        private func executeOnce(
             _ script: PhoneScript,
             number: Int
-        ) async -> DeviceStage.PartResults {
+        ) async -> DeviceTarget.PartResults {
             let parts = script.parts.map { CasePlan($0) }
             let plan = CasePlan(script.contract)
-            return await stage.results(of: plan, judgedBy: parts, number: number)
+            return await target.results(of: plan, judgedBy: parts, number: number)
         }
 
         /// Returns a number for a rerun of a history that no other run has.
-        fileprivate func nextReplay() -> Int {
-            lastReplay.withLock { last in
+        fileprivate func nextRerunNumber() -> Int {
+            lastRerunNumber.withLock { last in
                 last += 1
                 return last
             }
         }
     }
 
-    private let player: Player
-    private let corpus: [PhoneLife]
+    private let player: InputExecutor
+    private let corpus: [PhoneHistory]
     private let options: Campaign.Options
     private let clock: any RunClock
     private let report: @Sendable (Campaign.Event) -> Void
@@ -93,8 +95,8 @@ package struct PhoneCampaign: Sendable {
     ///   - clock: The clock that measures the time of the campaign.
     ///   - report: Receives progress events.
     package init(
-        player: Player,
-        corpus: [PhoneLife] = [],
+        player: InputExecutor,
+        corpus: [PhoneHistory] = [],
         options: Campaign.Options,
         clock: any RunClock,
         report: @escaping @Sendable (Campaign.Event) -> Void
@@ -110,10 +112,10 @@ package struct PhoneCampaign: Sendable {
     ///
     /// A canceled campaign returns the results that it has.
     package func run() async -> Campaign.Outcome {
-        let ledger = CampaignLedger(options, clock, report: report)
-        var course = PhoneCourse(player: player, corpus: corpus, ledger: ledger)
-        await course.run()
-        return course.ledger.outcome
+        let campaignState = CampaignState(options, clock, report: report)
+        var scheduler = PhoneScheduler(player: player, corpus: corpus, campaignState: campaignState)
+        await scheduler.run()
+        return scheduler.campaignState.outcome
     }
 }
 
@@ -121,23 +123,23 @@ package struct PhoneCampaign: Sendable {
 ///
 /// Each generated history depends only on the histories before it. A seed therefore generates the
 /// same histories, however fast the app is.
-private struct PhoneCourse {
-    let player: PhoneCampaign.Player
-    var ledger: CampaignLedger
+private struct PhoneScheduler {
+    let player: PhoneCampaign.InputExecutor
+    var campaignState: CampaignState
     private var generator: PhoneGenerator
-    private var corpus: ArraySlice<PhoneLife>
+    private var corpus: ArraySlice<PhoneHistory>
     private var runCount = 0
-    private var crowd: Crowd
+    private var concurrencyLimit: ConcurrencyLimit
     /// Histories that were inconclusive because the machine was too busy.
     ///
     /// They run again before new histories.
-    private var starved: [Turn] = []
+    private var postponedScripts: [QueuedScript] = []
 
     /// Whether a history is running without other histories, so that it has the whole machine.
-    private var hasMachine = false
+    private var isRunningExclusively = false
 
     /// A history that is ready to run, with the number of its earlier attempts.
-    private struct Turn: Sendable {
+    private struct QueuedScript: Sendable {
         let script: PhoneScript
         var tries = 0
 
@@ -145,108 +147,116 @@ private struct PhoneCourse {
         var isLast: Bool { tries >= 2 }
     }
 
-    private var options: Campaign.Options { ledger.options }
+    private var options: Campaign.Options { campaignState.options }
 
-    init(player: PhoneCampaign.Player, corpus: [PhoneLife], ledger: CampaignLedger) {
+    init(player: PhoneCampaign.InputExecutor, corpus: [PhoneHistory], campaignState: CampaignState)
+    {
         self.player = player
         self.corpus = corpus[...]
-        self.ledger = ledger
-        generator = PhoneGenerator(seed: ledger.options.seed)
-        crowd = Crowd(countMax: ledger.options.jobs)
+        self.campaignState = campaignState
+        generator = PhoneGenerator(seed: campaignState.options.seed)
+        concurrencyLimit = ConcurrencyLimit(countMax: campaignState.options.jobs)
     }
 
     mutating func run() async {
-        await withTaskGroup(of: (Turn, DeviceStage.PartResults?).self) { group in
-            var playing = 0
+        await withTaskGroup(of: (QueuedScript, DeviceTarget.PartResults?).self) { group in
+            var runningCount = 0
             while true {
-                while let turn = next(beside: playing) {
-                    playing += 1
+                while let turn = next(alongside: runningCount) {
+                    runningCount += 1
                     runCount += 1
                     group.addTask { [player, runCount] in
-                        let results = await player.play(turn.script, number: runCount)
+                        let results = await player.execute(turn.script, number: runCount)
                         // The record of a canceled run looks as if the app had not responded.
                         return (turn, Task.isCancelled ? nil : results)
                     }
                 }
-                guard playing > 0, let (turn, results) = await group.next() else { break }
-                playing -= 1
-                hasMachine = false
+                guard runningCount > 0, let (turn, results) = await group.next() else { break }
+                runningCount -= 1
+                isRunningExclusively = false
                 if let results { await take(turn, results) }
-                ledger.tell()
-                ledger.cover(generator.coverage)
+                campaignState.reportProgress()
+                campaignState.reportCoverage(generator.coverage)
             }
         }
         // The campaign ended before these histories could run on a machine that was not busy.
-        let nothing = DeviceStage.PartResults(results: [], doubt: .machineBusy)
-        for turn in starved where !Task.isCancelled {
-            ledger.outcome.progress.lives += 1
+        let nothing = DeviceTarget.PartResults(results: [], doubt: .machineBusy)
+        for turn in postponedScripts where !Task.isCancelled {
+            campaignState.outcome.progress.histories += 1
             note(.machineBusy, turn.script, nothing)
         }
-        ledger.tell(isLast: true)
-        ledger.outcome.coverage = generator.coverage
+        campaignState.reportProgress(isLast: true)
+        campaignState.outcome.coverage = generator.coverage
     }
 
     /// Returns the next history to run while that number of histories is running; nil if none may
     /// begin now.
-    private mutating func next(beside playing: Int) -> Turn? {
-        guard playing < crowd.count, !hasMachine, !Task.isCancelled else { return nil }
-        if let end = ledger.end, ledger.clock.now >= end { return nil }
-        if let turn = starved.first {
-            guard !turn.isLast || playing == 0 else { return nil }
-            hasMachine = turn.isLast
-            return starved.removeFirst()
-        }
-        guard !ledger.isOver(), let script = draw() else { return nil }
-        return Turn(script: script)
-    }
-
-    private mutating func draw() -> PhoneScript? {
-        let (script, newCount): (PhoneScript, Int)
-        if let kept = nextOfCorpus() {
-            (script, newCount) = (kept, generator.note(kept))
-        } else if let drawn = generator.next(where: player.plays) {
-            (script, newCount) = (drawn.script, drawn.newCount)
-        } else {
-            ledger.outcome.end = "no history could be generated whose steps can run in this app"
+    private mutating func next(alongside runningCount: Int) -> QueuedScript? {
+        guard runningCount < concurrencyLimit.count, !isRunningExclusively, !Task.isCancelled else {
             return nil
         }
-        ledger.drew(.phone(script.life), newCount: newCount)
+        if let end = campaignState.end, campaignState.clock.now >= end { return nil }
+        if let turn = postponedScripts.first {
+            guard !turn.isLast || runningCount == 0 else { return nil }
+            isRunningExclusively = turn.isLast
+            return postponedScripts.removeFirst()
+        }
+        guard !campaignState.isOver(), let script = nextScript() else { return nil }
+        return QueuedScript(script: script)
+    }
+
+    private mutating func nextScript() -> PhoneScript? {
+        let (script, newSituationCount): (PhoneScript, Int)
+        if let savedScript = nextSavedScript() {
+            (script, newSituationCount) = (savedScript, generator.note(savedScript))
+        } else if let generated = generator.next(where: player.canRun) {
+            (script, newSituationCount) = (generated.script, generated.newSituationCount)
+        } else {
+            campaignState.outcome.end =
+                "no history could be generated whose steps can run in this app"
+            return nil
+        }
+        campaignState.recordGenerated(.phone(script.history), newSituationCount: newSituationCount)
         return script
     }
 
     /// Returns the next saved history that the current rules allow and that the executors can run.
     ///
     /// The rules may have changed since the history was saved.
-    private mutating func nextOfCorpus() -> PhoneScript? {
-        while let life = corpus.popFirst() {
-            if let script = PhoneScript(life), player.plays(script.contract) { return script }
-            ledger.outcome.illegalCount += 1
+    private mutating func nextSavedScript() -> PhoneScript? {
+        while let history = corpus.popFirst() {
+            if let script = PhoneScript(history), player.canRun(script.contract) { return script }
+            campaignState.outcome.skippedSavedCount += 1
         }
         return nil
     }
 
     // MARK: Results
 
-    private mutating func take(_ turn: Turn, _ played: DeviceStage.PartResults) async {
+    private mutating func take(_ turn: QueuedScript, _ execution: DeviceTarget.PartResults) async {
         let script = turn.script
-        if played.doubt == .machineBusy {
-            crowd.shrink()
-            if !turn.isLast, played.results.isEmpty {
-                return starved.append(Turn(script: script, tries: turn.tries + 1))
+        if execution.doubt == .machineBusy {
+            concurrencyLimit.shrink()
+            if !turn.isLast, execution.results.isEmpty {
+                return postponedScripts.append(QueuedScript(script: script, tries: turn.tries + 1))
             }
         } else {
-            crowd.grow()
+            concurrencyLimit.grow()
         }
-        ledger.outcome.progress.lives += 1
-        if let doubt = played.doubt { note(doubt, script, played) } else { ledger.decided() }
-        for result in played.results {
+        campaignState.outcome.progress.histories += 1
+        if let doubt = execution.doubt {
+            note(doubt, script, execution)
+        } else {
+            campaignState.decided()
+        }
+        for result in execution.results {
             let clause = result.contract.clause
             switch result.verdict {
             case .passed, .knownFailure, .unexpectedPass:
-                ledger.outcome.clauses[clause, default: 0] += 1
+                campaignState.outcome.clauses[clause, default: 0] += 1
             case .failed:
-                ledger.outcome.clauses[clause, default: 0] += 1
-                await examine(script, result)
+                campaignState.outcome.clauses[clause, default: 0] += 1
+                await confirmAndShrink(script, result)
             // The invariant concerns a condition that did not occur in this history, such as a
             // login.
             case .inconclusive, .notRun: break
@@ -258,34 +268,36 @@ private struct PhoneCourse {
     private mutating func note(
         _ doubt: FindingCode,
         _ script: PhoneScript,
-        _ played: DeviceStage.PartResults
+        _ execution: DeviceTarget.PartResults
     ) {
-        let decided = Set(played.results.map(\.contract.clause))
+        let decided = Set(execution.results.map(\.contract.clause))
         for clause in Set(script.parts.map(\.clause)).subtracting(decided) {
-            ledger.outcome.clauses[clause, default: 0] += 1
-            ledger.outcome.undecidedClauses[clause, default: 0] += 1
+            campaignState.outcome.clauses[clause, default: 0] += 1
+            campaignState.outcome.inconclusiveClauses[clause, default: 0] += 1
         }
-        ledger.undecided("\(doubt.rawValue) \(doubt.rule)", doubt.rule)
+        campaignState.undecided("\(doubt.rawValue) \(doubt.rule)", doubt.rule)
     }
 
-    private mutating func examine(_ script: PhoneScript, _ result: CaseResult) async {
-        guard let cause = player.cause(of: result), ledger.isNews(cause, .phone(script.life)) else {
+    private mutating func confirmAndShrink(_ script: PhoneScript, _ result: CaseResult) async {
+        guard let cause = player.cause(of: result),
+            campaignState.countsAsNewFailure(cause, .phone(script.history))
+        else {
             return
         }
-        let begin = ledger.clock.now
-        defer { ledger.excuse(since: begin) }
-        let story = Story.phone(script.life)
-        let first = Replayed(story: story, result: result)
-        var shrinker = StoryShrinker(player, first, cause, ledger)
-        switch await shrinker.examine(original: story) {
-        case .unsteady(let cause, let result): ledger.addUnsteady(cause, result)
-        case .found(let found): ledger.add(found)
+        let begin = campaignState.clock.now
+        defer { campaignState.extendCoverageWait(since: begin) }
+        let input = CampaignInput.phone(script.history)
+        let first = ReplayedInput(input: input, result: result)
+        var shrinker = InputShrinker(player, first, cause, campaignState)
+        switch await shrinker.confirmAndShrink(original: input) {
+        case .unsteady(let cause, let result): campaignState.addFlakyFailure(cause, result)
+        case .found(let found): campaignState.add(found)
         }
     }
 }
 
 /// Limits the number of histories that run concurrently: fewer while the machine is too busy.
-struct Crowd: Sendable {
+struct ConcurrencyLimit: Sendable {
     private let countMax: Int
     private(set) var count: Int
 
@@ -302,24 +314,24 @@ struct Crowd: Sendable {
     mutating func grow() { count = min(countMax, count + 1) }
 }
 
-extension PhoneCampaign.Player: StoryReplaying {
-    func replay(_ stories: [Story], for cause: LifeCause) async -> [Replayed] {
-        let scripts = stories.compactMap(\.phone).compactMap { PhoneScript($0) }
-            .filter { plays($0.contract) }
-        return await withTaskGroup(of: (Int, Replayed?).self) { group in
+extension PhoneCampaign.InputExecutor: InputReplaying {
+    func replay(_ inputs: [CampaignInput], for cause: FailureSignature) async -> [ReplayedInput] {
+        let scripts = inputs.compactMap(\.phone).compactMap { PhoneScript($0) }
+            .filter { canRun($0.contract) }
+        return await withTaskGroup(of: (Int, ReplayedInput?).self) { group in
             for (index, script) in scripts.enumerated() {
                 group.addTask {
-                    let results = await self.play(script, number: self.nextReplay()).results
+                    let results = await self.execute(script, number: self.nextRerunNumber()).results
                     guard !Task.isCancelled else { return (index, nil) }
                     let asked = results.filter { $0.contract.promise == cause.what }
                     let result =
                         asked.first { self.cause(of: $0) == cause && $0.verdict == .failed }
                         ?? asked.first
-                    let story = Story.phone(script.life)
-                    return (index, result.map { Replayed(story: story, result: $0) })
+                    let input = CampaignInput.phone(script.history)
+                    return (index, result.map { ReplayedInput(input: input, result: $0) })
                 }
             }
-            var found: [(Int, Replayed)] = []
+            var found: [(Int, ReplayedInput)] = []
             for await (index, replayed) in group {
                 if let replayed { found.append((index, replayed)) }
             }
@@ -329,17 +341,17 @@ extension PhoneCampaign.Player: StoryReplaying {
 
     func replay(_ contract: Contract) async -> CaseResult? {
         let plan = CasePlan(contract)
-        let played = await stage.results(of: plan, judgedBy: [plan], number: nextReplay())
-        return Task.isCancelled ? nil : played.results.first
+        let execution = await target.results(of: plan, judgedBy: [plan], number: nextRerunNumber())
+        return Task.isCancelled ? nil : execution.results.first
     }
 
-    func contract(of story: Story, for cause: LifeCause, id: String) -> Contract? {
-        guard let life = story.phone else { return nil }
-        return PhoneScript(life, id: id)?.parts.first { $0.promise == cause.what }
+    func contract(of input: CampaignInput, for cause: FailureSignature, id: String) -> Contract? {
+        guard let history = input.phone else { return nil }
+        return PhoneScript(history, id: id)?.parts.first { $0.promise == cause.what }
     }
 
-    func cause(of result: CaseResult) -> LifeCause? {
-        result.findings.first.map { LifeCause($0, about: result.contract.promise) }
+    func cause(of result: CaseResult) -> FailureSignature? {
+        result.findings.first.map { FailureSignature($0, about: result.contract.promise) }
     }
 }
 

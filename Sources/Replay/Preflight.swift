@@ -14,7 +14,7 @@ struct Preflight {
     /// Returns one line for each reason why no case could judge the backend, with its remedy.
     ///
     /// Empty if cases can run.
-    func obstacles() async -> [String] {
+    func skipReasons() async -> [String] {
         await completeCalibration()
         let exchanges = names.flatMap(exchanges)
         return [registration(exchanges), await webhook(exchanges)].compactMap { $0 }
@@ -27,7 +27,11 @@ struct Preflight {
     /// A single purchase is not enough evidence.
     private func completeCalibration() async {
         for name in names where exchanges(of: name).isEmpty {
-            _ = await Sentinel(run: executor).see(name, wait: .zero, Calibration.blind)
+            _ = await Sentinel(run: executor).observePurchase(
+                name,
+                wait: .zero,
+                Calibration.nothingObservable
+            )
         }
     }
 
@@ -40,7 +44,9 @@ struct Preflight {
         let calls = exchanges.filter {
             if case .registration = $0.purpose { true } else { false }
         }
-        guard let (call, answer) = Self.refusal(of: calls, RouteAnswer.unserved) else { return nil }
+        guard let (call, answer) = Self.refusal(of: calls, RouteStatuses.unserved) else {
+            return nil
+        }
         return "\(call.request.method) \(call.request.target) returns \(answer), so no user can be "
             + "created; define under 'users: create' in assay.yaml how a user is created"
     }
@@ -48,13 +54,13 @@ struct Preflight {
     private func webhook(_ exchanges: [Exchange]) async -> String? {
         let purchases = exchanges.filter { $0.purpose == .sentinel }
         let place = "\(executor.webhookMethod) \(executor.sender.path)"
-        if let (_, answer) = Self.refusal(of: purchases, RouteAnswer.unserved) {
+        if let (_, answer) = Self.refusal(of: purchases, RouteStatuses.unserved) {
             let found = await Examination.servedPath(executor, names[0] + "-t")
             return "\(place) returns \(answer); "
                 + (found.map { "POST \($0) responds to events: write" } ?? "set its path:")
                 + " 'endpoints: {revenuecat-webhook: POST \(found ?? "/…")}' in assay.yaml"
         }
-        if let (_, answer) = Self.refusal(of: purchases, RouteAnswer.refused) {
+        if let (_, answer) = Self.refusal(of: purchases, RouteStatuses.refused) {
             let isGiven = executor.sender.authorization != nil
             return "\(place) returns \(answer) for a purchase "
                 + (isGiven ? "with the profile's own Authorization value" : "without Authorization")
@@ -68,7 +74,9 @@ struct Preflight {
     private func keys(_ exchanges: [Exchange]) -> [String] {
         let calls = Dictionary(grouping: exchanges.filter { $0.from == .backend }, by: \.to)
         return calls.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { party, calls in
-            guard let (_, answer) = Self.refusal(of: calls, RouteAnswer.refused) else { return nil }
+            guard let (_, answer) = Self.refusal(of: calls, RouteStatuses.refused) else {
+                return nil
+            }
             return
                 "the fake \(party) returns \(answer) for every call of the backend, because the "
                 + "calls do not contain the API key of the profile; set the same key in the backend "
@@ -90,7 +98,7 @@ struct Preflight {
 }
 
 /// HTTP statuses that show a problem with the route or the caller instead of the request.
-enum RouteAnswer {
+enum RouteStatuses {
     /// Statuses of a route that does not exist.
     static let unserved: Set<Int> = [404, 405, 501]
     /// Statuses for a caller that is not authorized.

@@ -5,7 +5,7 @@ internal import FakeServers
 /// command.
 ///
 /// Examples are setting its clock and breaking its database.
-extension Play {
+extension CaseExecution {
     private static let limit: Duration = .seconds(30)
 
     /// Carries out an operation.

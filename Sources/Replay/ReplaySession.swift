@@ -18,7 +18,7 @@ package final class ReplaySession: Sendable {
         package enum Kind: Sendable {
             case configuration, unreachable
             /// Assay or this machine is at fault, not the backend or its profile.
-            case ours
+            case internalError
         }
 
         package let kind: Kind
@@ -55,7 +55,7 @@ package final class ReplaySession: Sendable {
         }
     )
 
-    package let world: FakeWorld
+    package let world: FakeRegistry
     package let servers: [FakeServer]
     package let backend: BackendUnderTest
     package let executor: RunExecutor
@@ -79,7 +79,7 @@ package final class ReplaySession: Sendable {
     ///   - other: The session of the first instance of the backend, if this session is for an
     ///     additional instance.
     ///   - onRefusal: Receives the first refused call of each kind, if calls are intercepted.
-    ///   - onWaiting: Receives a report every few seconds while the backend is not ready.
+    ///   - onStartupWait: Receives a report every few seconds while the backend is not ready.
     /// - Throws: `OpenError` when a port is taken, a template is wrong, or the backend does not
     ///   become ready.
     package init(
@@ -92,12 +92,12 @@ package final class ReplaySession: Sendable {
         others: [Exchange.Party] = [],
         appDefects: Set<AccountApp.Defect> = [],
         clientDefects: Set<ClientDefect> = [],
-        beside other: ReplaySession? = nil,
+        alongside other: ReplaySession? = nil,
         onRefusal: @escaping @Sendable (Refusal) -> Void = { _ in },
-        onWaiting: @escaping @Sendable (BackendUnderTest.Waiting) -> Void = { _ in }
+        onStartupWait: @escaping @Sendable (BackendUnderTest.StartupWait) -> Void = { _ in }
     ) async throws(OpenError) {
         let clock = RealClock()
-        world = FakeWorld(
+        world = FakeRegistry(
             journalBytesMax: journalBytesMax,
             keys: Self.keys(profile),
             seed: seed,
@@ -146,10 +146,10 @@ package final class ReplaySession: Sendable {
             for server in servers { await server.stop() }
             throw error
         }
-        if let failure = await FakeCheck.failure(of: servers, through: interception) {
+        if let failure = await FakeServerCheck.failure(of: servers, through: interception) {
             await interception?.stop()
             for server in servers { await server.stop() }
-            throw OpenError(kind: .ours, description: failure)
+            throw OpenError(kind: .internalError, description: failure)
         }
         let values = Self.values(profile, servers: servers, folder: folder)
         do {
@@ -181,7 +181,7 @@ package final class ReplaySession: Sendable {
                     folder: start.folder,
                     environment: environment,
                     outputPath: folder + "/backend.log",
-                    stopping: start.stop ?? Profile.Stop(),
+                    stopSettings: start.stop ?? Profile.Stop(),
                     port: Self.loopbackPort(of: target)
                 )
             }
@@ -190,9 +190,9 @@ package final class ReplaySession: Sendable {
                 process: process,
                 clock: clock,
                 ready: profile.start?.ready,
-                startMax: profile.start?.timeout ?? Profile.Start.usualTimeout,
+                startMax: profile.start?.timeout ?? Profile.Start.defaultTimeout,
                 stopMax: profile.start?.stop?.within ?? .seconds(3),
-                onWaiting: onWaiting
+                onStartupWait: onStartupWait
             )
         } catch {
             await interception?.stop()
@@ -207,7 +207,7 @@ package final class ReplaySession: Sendable {
             clock: clock,
             appDefects: appDefects,
             clientDefects: clientDefects,
-            beside: other?.executor
+            alongside: other?.executor
         )
         do throws(BackendUnderTest.UnreachableError) {
             try await backend.start()
@@ -234,7 +234,7 @@ package final class ReplaySession: Sendable {
     }
 
     package func close() async {
-        await executor.drain()
+        await executor.waitForRepeatedCalls()
         await backend.stop()
         await executor.origins.close()
         await interception?.stop()
@@ -245,7 +245,7 @@ package final class ReplaySession: Sendable {
     private static func interception(
         _ profile: Profile,
         _ servers: [FakeServer],
-        _ world: FakeWorld,
+        _ world: FakeRegistry,
         _ folder: String,
         _ now: Instant,
         _ onRefusal: @escaping @Sendable (Refusal) -> Void
@@ -266,7 +266,7 @@ package final class ReplaySession: Sendable {
     /// The second Ctrl-C has this effect.
     package func abandon() {
         backend.process?.killNow()
-        backend.process?.sweep()
+        backend.process?.killLeftoverProcesses()
     }
 
     /// Returns the values for the `{{…}}` templates in a profile, such as `{{port}}`.
@@ -290,7 +290,7 @@ package final class ReplaySession: Sendable {
     private static func keys(_ profile: Profile) -> [Exchange.Party: Secret] {
         var keys: [Exchange.Party: Secret] = [:]
         for provider in Services.providers {
-            keys[provider.party] = provider.party.secret("key").flatMap(profile.demandedKey)
+            keys[provider.party] = provider.party.secret("key").flatMap(profile.requiredAPIKey)
         }
         return keys
     }

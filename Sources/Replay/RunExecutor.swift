@@ -6,10 +6,10 @@ internal import Providers
 /// Executes the runs of cases, each in a separate namespace of the fakes, and returns their
 /// records.
 ///
-/// All runs of a suite share the executor. The state of a single run is in `Play`.
+/// All runs of a suite share the executor. The state of a single run is in `CaseExecution`.
 package final class RunExecutor: Sendable {
     package let backend: BackendUnderTest
-    package let world: FakeWorld
+    package let world: FakeRegistry
     package let profile: Profile
     package let clock: any RunClock
     package let heartbeat: Heartbeat
@@ -18,20 +18,20 @@ package final class RunExecutor: Sendable {
     let purchaselySender: PurchaselySender
     /// The signing key for forged tokens, which no service publishes; created when it is first
     /// needed.
-    private let stranger = Locked<SigningKey?>(nil)
+    private let unpublishedKey = Locked<SigningKey?>(nil)
     /// Whether a purchase of a sentinel (an uninvolved user) ever showed its effect only after the
     /// response.
     ///
     /// Such a backend has a queue. It was empty for the first purchases, but becomes longer when
     /// many cases run.
-    private let hasWorkedLater = Locked(false)
+    private let hasShownLateEffects = Locked(false)
     private let dates: Locked<Dates>
     /// The full waits in which a missing effect did not come; later waits for the same effect are
     /// shorter.
-    let shared: SharedPatience
+    let sharedSettleTimeout: SharedSettleTimeout
     /// The session token from the login that the profile defines; nil until it is needed.
     let session = Locked<String?>(nil)
-    let origins: Origins
+    let origins: OriginClients
     /// The deliberate defects of Assay's app with accounts, which test Assay itself.
     let appDefects: Set<AccountApp.Defect>
     /// The deliberate defects of Assay's app in the Despia runtime, which test Assay itself.
@@ -51,22 +51,22 @@ package final class RunExecutor: Sendable {
     ///     knowledge about effects that do not come, and about time in which the machine was busy.
     package init(
         backend: BackendUnderTest,
-        world: FakeWorld,
+        world: FakeRegistry,
         profile: Profile,
         base: Instant,
         clock: any RunClock,
         appDefects: Set<AccountApp.Defect> = [],
         clientDefects: Set<ClientDefect> = [],
-        beside other: RunExecutor? = nil
+        alongside other: RunExecutor? = nil
     ) {
-        shared = other?.shared ?? SharedPatience()
+        sharedSettleTimeout = other?.sharedSettleTimeout ?? SharedSettleTimeout()
         heartbeat = other?.heartbeat ?? Heartbeat(clock)
         self.appDefects = appDefects
         self.clientDefects = clientDefects
         self.backend = backend
         self.world = world
         self.profile = profile
-        origins = Origins(authority: profile.authorityPath)
+        origins = OriginClients(authority: profile.authorityPath)
         self.clock = clock
         dates = Locked(Dates(base: base, offset: Self.dateOffset(clock)))
         let endpoint = profile.endpoints["revenuecat-webhook"]
@@ -92,8 +92,8 @@ package final class RunExecutor: Sendable {
 
     /// A creator of ID tokens with the current signing keys of the fake of Firebase.
     var forge: TokenForge {
-        let keys = world.edit("") { services, now in services.firebase.signers(at: now) }
-        let stranger = stranger.withLock { key in
+        let keys = world.edit("") { services, now in services.firebase.currentKeys(at: now) }
+        let unpublishedKey = unpublishedKey.withLock { key in
             if key == nil, keys?.token != nil { key = try? SigningKey(at: world.now) }
             return key
         }
@@ -101,7 +101,7 @@ package final class RunExecutor: Sendable {
             project: profile.firebaseProject,
             key: keys?.token,
             cookieKey: keys?.cookie,
-            stranger: stranger,
+            unpublishedKey: unpublishedKey,
             withdrawn: keys?.withdrawn
         )
     }
@@ -126,7 +126,7 @@ package final class RunExecutor: Sendable {
     /// The time that relative times in contracts count from.
     ///
     /// All runs of a suite have the same base, so that a case and its baseline have equal dates. If
-    /// the date of this machine is changed, `followDate` moves the base.
+    /// the date of this machine is changed, `adoptDateChange` moves the base.
     var base: Instant { dates.withLock { $0.base } }
 
     /// The difference between the date of this machine and the clock of the runner, which never
@@ -137,7 +137,7 @@ package final class RunExecutor: Sendable {
     ///
     /// - Returns: Whether the base time moved, so that the dates of earlier runs are no longer
     ///   comparable.
-    func followDate() -> Bool {
+    func adoptDateChange() -> Bool {
         let offset = dateOffset
         return dates.withLock { dates in
             guard Self.isChange(from: dates.offset, to: offset) else { return false }
@@ -161,7 +161,7 @@ package final class RunExecutor: Sendable {
     /// The time by which the backend's clock is ahead of the clock of this machine.
     ///
     /// The second value is the number of the backend process whose clock was set.
-    let clockSetting = Locked<(ahead: Duration, life: Int)>((.zero, 0))
+    let clockSetting = Locked<(ahead: Duration, history: Int)>((.zero, 0))
 
     var clockAhead: Duration { clockSetting.withLock { $0.ahead } }
 
@@ -169,40 +169,42 @@ package final class RunExecutor: Sendable {
     var backendNow: Instant { world.now + clockAhead }
 
     /// Returns a time limit that does not count time in which the machine was too busy.
-    func patience(_ limit: Duration) -> Patience { Patience(limit, heartbeat, clock) }
+    func settleTimeout(_ limit: Duration) -> SettleTimeout {
+        SettleTimeout(limit, heartbeat, clock)
+    }
 
     /// Returns the longest wait for late effects if a later event has already taken effect.
-    func shortPatience(_ latency: Duration) -> Duration {
-        min(profile.patience, max(.seconds(1), latency * 20))
+    func shortSettleTimeout(_ latency: Duration) -> Duration {
+        min(profile.settleTimeout, max(.seconds(1), latency * 20))
     }
 
     // MARK: Knowledge since calibration
 
     /// Records that the effects of an event came only after the response to it.
-    func noteLateWork() { hasWorkedLater.withLock { $0 = true } }
+    func recordLateEffect() { hasShownLateEffects.withLock { $0 = true } }
 
     /// Returns the results of the calibration before the first case, updated with later
     /// observations.
-    func informed(_ sight: RunRecord.Sight) -> RunRecord.Sight {
+    func updatedSight(_ sight: RunRecord.Observability) -> RunRecord.Observability {
         var sight = sight
-        if hasWorkedLater.withLock({ $0 }) { sight.worksLater = true }
+        if hasShownLateEffects.withLock({ $0 }) { sight.worksLater = true }
         return sight
     }
 
     // MARK: A run
 
-    /// The possible effect of a longer wait on a verdict: `settled` means none, `mayImprove` that
+    /// The possible effect of a longer wait on a verdict: `settled` means none, `mayResolveWithLongerWait` that
     /// it could change.
-    enum Prospect: Hashable, Sendable {
-        case settled, mayImprove
+    enum VerdictStability: Hashable, Sendable {
+        case settled, mayResolveWithLongerWait
     }
 
     /// Identifies the effects that are missing in the record of a case.
     ///
     /// Later cases that lack the same effects wait for a shorter time.
-    struct Missing: Sendable {
+    struct MissingEffect: Sendable {
         let caseID: String
-        let cause: @Sendable (RunRecord) -> SharedPatience.Cause
+        let cause: @Sendable (RunRecord) -> SharedSettleTimeout.MissingEffectKey
     }
 
     /// Runs the steps of a plan, and returns the record of the run.
@@ -222,63 +224,68 @@ package final class RunExecutor: Sendable {
     func run(
         _ plan: RunPlan,
         in name: String,
-        sight: RunRecord.Sight,
+        sight: RunRecord.Observability,
         within: Duration,
-        missing: Missing? = nil,
-        verdict: @Sendable (RunRecord) -> Prospect
+        missing: MissingEffect? = nil,
+        verdict: @Sendable (RunRecord) -> VerdictStability
     ) async -> RunRecord {
-        let sight = informed(sight)
-        var play = open(plan, name, within: within)
-        play.latency = sight.latency
-        play.missing = missing
-        return await play.perform(sight, verdict)
+        let sight = updatedSight(sight)
+        var execution = open(plan, name, within: within)
+        execution.latency = sight.latency
+        execution.missing = missing
+        return await execution.perform(sight, verdict)
     }
 
     /// Returns a prepared run of a plan, before its first step.
-    func open(_ plan: RunPlan, _ name: String, within: Duration) -> Play {
-        let timed = plan.timed(from: world.now - base)
-        var play = Play(timed, in: name, within: within, of: self)
-        play.expectEvents()
-        play.introduce()
-        return play
+    func open(_ plan: RunPlan, _ name: String, within: Duration) -> CaseExecution {
+        let withFixedTimes = plan.withFixedTimes(from: world.now - base)
+        var execution = CaseExecution(withFixedTimes, in: name, within: within, of: self)
+        execution.collectFutureEvents()
+        execution.registerUserIDs()
+        return execution
     }
 
     /// Returns a prepared run that has no steps, for single requests about the user `ada`.
-    func blank(_ name: String) -> Play {
+    func runWithoutSteps(_ name: String) -> CaseExecution {
         let plan = RunPlan(steps: [], users: ["ada"], observes: false)
-        let play = Play(plan, in: name, within: .seconds(60), of: self)
-        world.open(name, ids: [play.namespace.id(of: "ada")], at: base)
-        return play
+        let execution = CaseExecution(plan, in: name, within: .seconds(60), of: self)
+        world.open(name, ids: [execution.namespace.id(of: "ada")], at: base)
+        return execution
     }
 
     /// Returns the exchanges (requests with their responses) of a run, from the journal.
     func exchanges(of plan: RunPlan, _ name: String, from first: Int) -> [Exchange] {
         var exchanges = world.journal.read { $0.exchanges(in: name, from: first) }
-        if plan.needsSolitude {
+        if plan.mustRunExclusively {
             // Requests for signing keys name no user. They belong to this run, because no other
             // case runs meanwhile.
             exchanges += world.journal.read { $0.exchanges(in: "", from: first, by: .backend) }
             exchanges.sort { $0.sequence < $1.sequence }
         }
-        return exchanges.map(Services.understood)
+        return exchanges.map(Services.recognizingCall)
     }
 
     /// Returns an earlier record with all exchanges that the journal contains by now.
     ///
     /// If `probes` is true, the probes are read again first. A record without exchanges is returned
     /// unchanged.
-    func lookAgain(_ record: RunRecord, probes: Bool) async -> RunRecord {
+    func refreshedRecord(_ record: RunRecord, probes: Bool) async -> RunRecord {
         guard let first = record.exchanges.first?.sequence, record.trouble == nil else {
             return record
         }
-        var missed: RunRecord.Trouble?
+        var missed: RunRecord.RunProblem?
         if probes {
-            var play = Play(record.plan, in: record.namespace.name, within: .seconds(60), of: self)
-            play.namespace = record.namespace
-            if let last = record.plan.clock?.last { await play.keepClock(at: last) }
-            await play.probe(record.plan.users)
-            if record.plan.clock != nil { await play.keepClock(at: .zero) }
-            missed = play.trouble
+            var execution = CaseExecution(
+                record.plan,
+                in: record.namespace.name,
+                within: .seconds(60),
+                of: self
+            )
+            execution.namespace = record.namespace
+            if let last = record.plan.clock?.last { await execution.syncBackendClock(at: last) }
+            await execution.probe(record.plan.users)
+            if record.plan.clock != nil { await execution.syncBackendClock(at: .zero) }
+            missed = execution.trouble
         }
         var later = record
         if let trouble = missed { later.trouble = trouble }

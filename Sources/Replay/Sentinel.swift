@@ -15,7 +15,7 @@ struct Sentinel {
     /// unknown user.
     private static let nobody = "nobody"
 
-    private var world: FakeWorld { run.world }
+    private var world: FakeRegistry { run.world }
 
     /// Registers a user, delivers a purchase of that user, and waits for its effects.
     ///
@@ -25,32 +25,34 @@ struct Sentinel {
     ///   - expected: The kinds of effects to wait for.
     /// - Returns: The observed effects and their delay; nil when none of the expected effects came
     ///   in time.
-    func see(
+    func observePurchase(
         _ name: String,
         wait: Duration,
-        _ expected: RunRecord.Sight
-    ) async -> RunRecord.Sight? {
-        guard let play = await registered(name) else { return nil }
-        var sight = RunRecord.Sight(seesEffects: false, seesState: false, latency: .zero)
+        _ expected: RunRecord.Observability
+    ) async -> RunRecord.Observability? {
+        guard let execution = await executionWithUser(name) else { return nil }
+        var sight = RunRecord.Observability(seesEffects: false, seesState: false, latency: .zero)
         var before: [ObservedState] = []
         if expected.seesState {
-            let nobody = await states(play, of: Self.nobody)
-            before = await states(play, of: Self.user)
-            learn(nobody, before, play.namespace, into: &sight)
+            let nobody = await states(execution, of: Self.nobody)
+            before = await states(execution, of: Self.user)
+            compareUnknownUser(nobody, before, execution.namespace, into: &sight)
         }
         let start = run.clock.now
-        guard await purchase(play) else { return nil }
-        sight.readsSubscribers = exchanges(play, by: .backend).contains { $0.to == .revenueCat }
-        let patience = run.patience(wait)
+        guard await purchase(execution) else { return nil }
+        sight.readsSubscribers = exchanges(execution, by: .backend).contains {
+            $0.to == .revenueCat
+        }
+        let settleTimeout = run.settleTimeout(wait)
         var pause: Duration = .milliseconds(1)
         while true {
             if expected.seesEffects, !sight.seesEffects {
-                sight.seesEffects = exchanges(play, by: .backend).contains {
+                sight.seesEffects = exchanges(execution, by: .backend).contains {
                     !$0.effects.isEmpty
                 }
             }
             if expected.seesState, !sight.seesState {
-                sight.seesState = await states(play, of: Self.user) != before
+                sight.seesState = await states(execution, of: Self.user) != before
             }
             sight.latency = run.clock.now - start
             if sight.worksLater == nil {
@@ -58,27 +60,27 @@ struct Sentinel {
                 sight.worksLater = isLate
                 // A backend that has no state to observe may send its pushes after the response, as
                 // any backend may.
-                if isLate, expected.seesState { run.noteLateWork() }
+                if isLate, expected.seesState { run.recordLateEffect() }
             }
             let isComplete =
                 sight.seesEffects == expected.seesEffects && sight.seesState == expected.seesState
-            if isComplete || patience.isOver || Task.isCancelled {
-                if expected.seesState { sight.places = places(play) }
+            if isComplete || settleTimeout.isOver || Task.isCancelled {
+                if expected.seesState { sight.places = places(execution) }
                 return isComplete || sight.seesEffects || sight.seesState ? sight : nil
             }
-            await patience.pause(pause)
+            await settleTimeout.pause(pause)
             pause = min(pause * 2, .milliseconds(50))
         }
     }
 
     /// Returns the JSON paths in the responses of each probe, before and after the purchase.
-    private func places(_ play: Play) -> [String: [JSONPointer]] {
+    private func places(_ execution: CaseExecution) -> [String: [JSONPointer]] {
         var places = Dictionary(
             uniqueKeysWithValues: Set(run.profile.probes.map(\.name)).map {
                 ($0, Set<JSONPointer>())
             }
         )
-        for exchange in exchanges(play, by: .assay) {
+        for exchange in exchanges(execution, by: .assay) {
             guard case .probe(let probe, _) = exchange.purpose, exchange.completed != nil,
                 case .document(let document) = ObservedState(exchange)
             else { continue }
@@ -87,28 +89,28 @@ struct Sentinel {
         return places.mapValues { $0.sorted { $0.description < $1.description } }
     }
 
-    private func registered(_ name: String) async -> Play? {
-        var play = run.blank(name)
-        world.open(name, ids: [play.namespace.id(of: Self.user)], at: run.base)
-        guard await play.register(Self.user) == nil else { return nil }
-        world.open(name, ids: [play.namespace.id(of: Self.user)], at: run.base)
-        return play
+    private func executionWithUser(_ name: String) async -> CaseExecution? {
+        var execution = run.runWithoutSteps(name)
+        world.open(name, ids: [execution.namespace.id(of: Self.user)], at: run.base)
+        guard await execution.register(Self.user) == nil else { return nil }
+        world.open(name, ids: [execution.namespace.id(of: Self.user)], at: run.base)
+        return execution
     }
 
     /// Sends the purchase, and returns whether the backend accepted it.
-    private func purchase(_ play: Play) async -> Bool {
-        let event = run.factory(play.namespace).body(
+    private func purchase(_ execution: CaseExecution) async -> Bool {
+        let event = run.factory(execution.namespace).body(
             EventSpec(type: "INITIAL_PURCHASE", user: Self.user),
             name: "sentinel"
         )
-        world.apply(event, namespace: play.namespace.name)
+        world.apply(event, namespace: execution.namespace.name)
         let request = run.sender.request(
             method: run.webhookMethod,
             body: event.bytes,
             at: run.backendNow
         )
         let sequence = world.journal.begin(
-            play.exchange(.revenueCat, .sentinel, request)
+            execution.exchange(.revenueCat, .sentinel, request)
         )
         let outcome = await run.backend.client.send(request, within: .seconds(60))
         world.journal.complete(sequence, outcome)
@@ -117,11 +119,11 @@ struct Sentinel {
     }
 
     private func exchanges(
-        _ play: Play,
+        _ execution: CaseExecution,
         by party: Exchange.Party
     ) -> [Exchange] {
         world.journal.read {
-            $0.exchanges(in: play.namespace.name, from: play.firstSequence, by: party)
+            $0.exchanges(in: execution.namespace.name, from: execution.firstSequence, by: party)
         }
     }
 
@@ -129,11 +131,11 @@ struct Sentinel {
     /// user.
     ///
     /// Stores the response about the unknown user, and whether the two responses differ.
-    private func learn(
+    private func compareUnknownUser(
         _ nobody: [ObservedState],
         _ somebody: [ObservedState],
         _ namespace: Namespace,
-        into sight: inout RunRecord.Sight
+        into sight: inout RunRecord.Observability
     ) {
         var documents: [String: JSONValue] = [:]
         var (cannotTell, showsPeople): ([String], [String]) = ([], [])
@@ -158,11 +160,11 @@ struct Sentinel {
         sight.showsPeople = showsPeople
     }
 
-    private func states(_ play: Play, of user: String) async -> [ObservedState] {
+    private func states(_ execution: CaseExecution, of user: String) async -> [ObservedState] {
         let first = world.journal.read { $0.nextSequence }
-        await play.probe([user])
+        await execution.probe([user])
         let exchanges = world.journal.read {
-            $0.exchanges(in: play.namespace.name, from: first, by: .assay)
+            $0.exchanges(in: execution.namespace.name, from: first, by: .assay)
         }
         return run.profile.probes.compactMap { probe in
             exchanges.last {

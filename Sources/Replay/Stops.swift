@@ -3,12 +3,12 @@ internal import FakeServers
 internal import Providers
 
 /// Stops and restarts the backend: between steps, during a delivery, or at one of its calls.
-extension Play {
+extension CaseExecution {
     /// Waits until the backend has made the call that gets an injected provider error.
     ///
     /// A restart that follows a provider error must not come before that call. The wait ends after
     /// the settle timeout at the latest.
-    func awaitDisturbance() async {
+    func awaitProviderError() async {
         for case .provider(let failing) in plan.steps
         where failing.provider == .oneSignal && failing.answers.first != .asUsual {
             let calls = BackendCalls(
@@ -16,24 +16,24 @@ extension Play {
                 namespace: namespace.name,
                 first: firstSequence
             )
-            _ = await run.hasMade(1, of: calls)
+            _ = await run.waitForCalls(1, of: calls)
         }
     }
 
     /// Starts a task that kills the backend when it makes a certain call, while the steps of the
     /// contract run.
-    mutating func startKiller() {
+    mutating func startKillTask() {
         for case .killAtCall(let party, let position) in plan.steps {
             let calls = BackendCalls(
                 party: party,
                 namespace: namespace.name,
                 first: firstSequence
             )
-            let play = self
-            killer = clock.task {
-                guard await play.run.hasMade(position, of: calls) else { return false }
-                play.world.heal(namespace: calls.namespace)
-                return await play.restarted(Restart(signal: .kill)) == nil
+            let execution = self
+            killTask = clock.task {
+                guard await execution.run.waitForCalls(position, of: calls) else { return false }
+                execution.world.heal(namespace: calls.namespace)
+                return await execution.restarted(Restart(signal: .kill)) == nil
             }
         }
     }
@@ -82,7 +82,9 @@ extension Play {
         async let sending = run.held(request, gate, percent, within: within)
         await gate.reached(1)
         if crash.moment != .halfSent { gate.open() }
-        if crash.moment.share > 0 { await clock.pause(latency * crash.moment.share) }
+        if crash.moment.responseTimeFraction > 0 {
+            await clock.pause(latency * crash.moment.responseTimeFraction)
+        }
         if crash.moment == .answered { _ = await sending }
         await restart(Restart(signal: crash.signal))
         if crash.moment == .halfSent { gate.open(breaking: true) }

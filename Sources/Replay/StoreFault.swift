@@ -2,33 +2,33 @@ internal import Conformance
 
 /// Makes the backend's database fail and repairs it, with the commands or requests that the profile
 /// defines.
-extension Play {
+extension CaseExecution {
     /// Makes the backend's database fail.
     ///
     /// Returns false when the command or request failed; the run is then inconclusive.
-    mutating func breakStore() async -> Bool {
-        isStoreBroken = true
+    mutating func injectDatabaseFault() async -> Bool {
+        isDatabaseFailing = true
         return await carryOut("break the database", \.breaking)
     }
 
     /// Repairs the backend's database.
     ///
     /// Returns false when the command or request failed; the run is then inconclusive.
-    mutating func healStore() async -> Bool {
-        isStoreBroken = false
+    mutating func removeDatabaseFault() async -> Bool {
+        isDatabaseFailing = false
         return await carryOut("repair the database", \.healing)
     }
 
     private mutating func carryOut(
         _ name: String,
-        _ way: KeyPath<Profile.Fault, Profile.UserCreation>
+        _ commandPath: KeyPath<Profile.Fault, Profile.UserCreation>
     ) async -> Bool {
         // A profile without 'fault' is a reason to skip the case, which was reported before the
         // case began.
-        guard let act = profile.fault?[keyPath: way] else { return false }
+        guard let act = profile.fault?[keyPath: commandPath] else { return false }
         guard let text = await problem(of: act, NamedValues([:]), name) else { return true }
         // Only the first problem of a run is reported.
-        trouble = trouble ?? .disturbanceMissed("the profile's 'fault' could not \(name): \(text)")
+        trouble = trouble ?? .faultMissed("the profile's 'fault' could not \(name): \(text)")
         return false
     }
 }

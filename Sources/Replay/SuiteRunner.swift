@@ -3,7 +3,7 @@ package import Conformance
 /// Runs the selected cases, concurrently or exclusively, and reports the result of each case.
 ///
 /// Every suite uses this runner, whether it tests a backend or an app on simulated phones. The
-/// target of the suite (`SuiteStage`) runs and judges the single cases.
+/// target of the suite (`SuiteTarget`) runs and judges the single cases.
 package final class SuiteRunner: Sendable {
     package struct Options: Sendable {
         package var seed: UInt64
@@ -21,13 +21,13 @@ package final class SuiteRunner: Sendable {
         package var keepsEvidence = false
         /// Whether the run stops before the first case when a check finds that no case could judge
         /// the backend.
-        package var looksFirst = false
+        package var checksBackendFirst = false
         /// Whether a failed case that depends on timing runs again, to find out whether the failure
         /// is a race.
-        package var tellsRaces = false
+        package var detectsRaces = false
         /// Whether the records of passed cases are kept, so that late effects can still change the
         /// verdict at the end.
-        package var remembersPassed = true
+        package var keepsPassedRecords = true
 
         package init(seed: UInt64, jobs: Int, nonce: String, knownFailures: KnownFailures) {
             self.seed = seed
@@ -39,7 +39,7 @@ package final class SuiteRunner: Sendable {
 
     /// A progress event of a suite that is worth a line on stderr.
     package enum Event: Sendable {
-        case calibrated(RunRecord.Sight)
+        case calibrated(RunRecord.Observability)
         /// The list of all case IDs of the run is known. This event comes before the first case
         /// finishes.
         case planned([String])
@@ -51,41 +51,41 @@ package final class SuiteRunner: Sendable {
         /// An additional instance of the backend could not be started, for this reason.
         ///
         /// Other instances run the cases that this one would have run.
-        case sideFailed(String)
+        case instanceFailed(String)
     }
 
     /// The additional instances of the backend under test.
     ///
     /// With several instances, cases that need a backend exclusively do not have to wait for each
     /// other.
-    package struct Sides: Sendable {
+    package struct AdditionalInstances: Sendable {
         /// The largest number of additional instances of the backend.
         let countMax: Int
         /// Starts an additional instance of the backend, and returns it as the target of a suite.
-        let open: @Sendable (_ number: Int) async throws -> any SuiteStage
+        let open: @Sendable (_ number: Int) async throws -> any SuiteTarget
 
         package init(
             countMax: Int,
-            open: @escaping @Sendable (_ number: Int) async throws -> any SuiteStage
+            open: @escaping @Sendable (_ number: Int) async throws -> any SuiteTarget
         ) {
             self.countMax = countMax
             self.open = open
         }
     }
 
-    private let stage: any SuiteStage
-    private let sides: Sides?
+    private let target: any SuiteTarget
+    private let additionalInstances: AdditionalInstances?
     private let options: Options
     private let report: @Sendable (Event) -> Void
 
     package init(
-        on stage: any SuiteStage,
-        sides: Sides? = nil,
+        on target: any SuiteTarget,
+        additionalInstances: AdditionalInstances? = nil,
         options: Options,
         report: @escaping @Sendable (Event) -> Void
     ) {
-        self.stage = stage
-        self.sides = sides
+        self.target = target
+        self.additionalInstances = additionalInstances
         self.options = options
         self.report = report
     }
@@ -94,29 +94,29 @@ package final class SuiteRunner: Sendable {
     ///
     /// - Parameters:
     ///   - executor: The executor of runs against the first instance of the backend.
-    ///   - sideCount: The largest number of additional instances of the backend.
-    ///   - openSide: Starts an additional instance, and returns an executor that shares state with
+    ///   - additionalInstanceMax: The largest number of additional instances of the backend.
+    ///   - openInstance: Starts an additional instance, and returns an executor that shares state with
     ///     the first executor.
     ///   - options: The options of the suite.
     ///   - report: Receives the progress events.
     package convenience init(
         executor: RunExecutor,
-        sideCount: Int = 0,
-        openSide: (@Sendable (_ number: Int) async throws -> RunExecutor)? = nil,
+        additionalInstanceMax: Int = 0,
+        openInstance: (@Sendable (_ number: Int) async throws -> RunExecutor)? = nil,
         options: Options,
         report: @escaping @Sendable (Event) -> Void
     ) {
         self.init(
-            on: BackendStage(executor: executor, options: options, report: report),
-            sides: openSide.map { openSide in
-                Sides(countMax: sideCount) { number in
+            on: BackendTarget(executor: executor, options: options, report: report),
+            additionalInstances: openInstance.map { openInstance in
+                AdditionalInstances(countMax: additionalInstanceMax) { number in
                     var options = options
                     // The check before the first case has already been made with the first
                     // instance.
-                    options.looksFirst = false
+                    options.checksBackendFirst = false
                     options.nonce += "-b\(number)"
-                    let executor = try await openSide(number)
-                    return BackendStage(executor: executor, options: options, report: report)
+                    let executor = try await openInstance(number)
+                    return BackendTarget(executor: executor, options: options, report: report)
                 }
             },
             options: options,
@@ -126,7 +126,7 @@ package final class SuiteRunner: Sendable {
 
     /// Returns the result "not run" for a case that cannot run against this target; nil for a case
     /// that can run.
-    package func obstacle(_ plan: CasePlan) -> CaseResult? { stage.obstacle(plan) }
+    package func skipReason(_ plan: CasePlan) -> CaseResult? { target.skipReason(plan) }
 
     /// Runs all cases and returns their results.
     ///
@@ -137,7 +137,7 @@ package final class SuiteRunner: Sendable {
     package func run(_ contracts: [Contract]) async -> [CaseResult] {
         await withTaskGroup(of: [CaseResult]?.self) { group in
             group.addTask {
-                await self.stage.accompany()
+                await self.target.monitorLoad()
                 return nil
             }
             group.addTask { await self.results(of: contracts) }
@@ -154,13 +154,13 @@ package final class SuiteRunner: Sendable {
     // MARK: The order of a suite
 
     private func results(of contracts: [Contract]) async -> [CaseResult] {
-        let given = contracts.map { Candidate(CasePlan($0), on: stage) }
-        let playable = given.filter { $0.obstacle == nil }.map(\.plan)
-        let open = await stage.open(for: playable)
-        if let reason = open.obstacles.first {
-            report(.stopped(open.obstacles))
+        let given = contracts.map { Candidate(CasePlan($0), on: target) }
+        let runnable = given.filter { $0.skipReason == nil }.map(\.plan)
+        let open = await target.open(for: runnable)
+        if let reason = open.skipReasons.first {
+            report(.stopped(open.skipReasons))
             return given.map { candidate in
-                candidate.obstacle
+                candidate.skipReason
                     ?? CaseResult(
                         contract: candidate.plan.contract,
                         verdict: .notRun,
@@ -170,128 +170,150 @@ package final class SuiteRunner: Sendable {
         }
         let candidates = await expanded(given, on: open)
         let plans = candidates.map(\.plan)
-        let tally = Tally(plans, options.knownFailures, report)
+        let progress = SuiteProgress(plans, options.knownFailures, report)
         for (index, candidate) in candidates.enumerated() {
-            if let result = candidate.obstacle { tally.finish(index, result) }
+            if let result = candidate.skipReason { progress.finish(index, result) }
         }
-        let (first, together, alone, ahead, last) = await queue(candidates, open)
-        let lone = LoneQueue(alone) { plans[$0].contract.id }
-        let late = LoneQueue(ahead) { plans[$0].contract.id }
-        let early = LoneQueue(first) { plans[$0].contract.caseID }
-        let end = LoneQueue(last) { plans[$0].contract.caseID }
-        let main = Ground(open)
-        let grounds = await withTaskGroup(of: Ground?.self) { group in
+        let (first, concurrent, exclusive, withClockAhead, last) = await queue(candidates, open)
+        let lone = ExclusiveCaseQueue(exclusive) { plans[$0].contract.id }
+        let late = ExclusiveCaseQueue(withClockAhead) { plans[$0].contract.id }
+        let early = ExclusiveCaseQueue(first) { plans[$0].contract.caseID }
+        let end = ExclusiveCaseQueue(last) { plans[$0].contract.caseID }
+        let main = BackendInstance(open)
+        let instances = await withTaskGroup(of: BackendInstance?.self) { group in
             // Cases that leave the backend unusable run on a separate backend instance.
-            let endCount = last.isEmpty ? 0 : min(sides?.countMax ?? 0, 1)
-            let sideCount = min(
-                (sides?.countMax ?? 0) - endCount,
-                (alone.count + ahead.count) / Self.lonePerSide
+            let endCount = last.isEmpty ? 0 : min(additionalInstances?.countMax ?? 0, 1)
+            let additionalInstanceMax = min(
+                (additionalInstances?.countMax ?? 0) - endCount,
+                (exclusive.count + withClockAhead.count) / Self.exclusiveCasesPerInstance
             )
             if endCount > 0 {
                 group.addTask {
-                    await self.playAside(sideCount, singles: end, [], of: playable, tally)
+                    await self.runOnAdditionalInstance(
+                        additionalInstanceMax,
+                        singles: end,
+                        [],
+                        of: runnable,
+                        progress
+                    )
                 }
             }
-            for number in 0..<sideCount {
+            for number in 0..<additionalInstanceMax {
                 group.addTask {
-                    await self.playAside(
+                    await self.runOnAdditionalInstance(
                         number,
                         // The first additional instance is as fresh as the main one: no other case
                         // has run against it.
                         singles: number == 0 ? early : nil,
                         [lone, late],
-                        of: playable,
-                        tally
+                        of: runnable,
+                        progress
                     )
                 }
             }
-            if sideCount == 0 { await play(early, on: main, tally, revisesEach: true) }
-            let again = await play(together, on: main, tally)
-            await play(lone, on: main, tally)
-            await play(again, aloneOn: main, tally)
-            await play(late, on: main, tally)
-            var grounds = [main]
-            for await ground in group { grounds += ground.map { [$0] } ?? [] }
-            return grounds
+            if additionalInstanceMax == 0 {
+                await execute(early, on: main, progress, revisesEach: true)
+            }
+            let rerun = await execute(concurrent, on: main, progress)
+            await execute(lone, on: main, progress)
+            await execute(rerun, aloneOn: main, progress)
+            await execute(late, on: main, progress)
+            var instances = [main]
+            for await instance in group { instances += instance.map { [$0] } ?? [] }
+            return instances
         }
         // Runs the cases that additional instances have put back into the queues.
-        await play(early, on: main, tally, revisesEach: true)
-        await play(lone, on: main, tally)
-        await play(late, on: main, tally)
-        for ground in grounds { await playAgain(ground, tally) }
+        await execute(early, on: main, progress, revisesEach: true)
+        await execute(lone, on: main, progress)
+        await execute(late, on: main, progress)
+        for instance in instances { await rerunChangedCases(instance, progress) }
         if !Task.isCancelled {
             let before = Set(first + last)
-            for ground in grounds {
-                await revise(tally, on: ground, among: ground.played.subtracting(before))
+            for instance in instances {
+                await revise(
+                    progress,
+                    on: instance,
+                    among: instance.executedCases.subtracting(before)
+                )
             }
         }
-        await play(end, on: main, tally, revisesEach: true)
-        let results = tally.final
-        let asides = grounds.flatMap { $0.open.asides(beside: results) }
-        return results + Self.joined(asides).map(options.knownFailures.applied)
+        await execute(end, on: main, progress, revisesEach: true)
+        let results = progress.final
+        let invariantViolations = instances.flatMap {
+            $0.open.invariantViolations(alongside: results)
+        }
+        return results + Self.joined(invariantViolations).map(options.knownFailures.applied)
     }
 
     /// The number of exclusive cases that justify one more instance of the backend.
     ///
     /// An instance takes time to start and to calibrate.
-    private static let lonePerSide = 4
+    private static let exclusiveCasesPerInstance = 4
 
     /// Runs exclusive cases against an additional instance of the backend, until the queues are
     /// empty.
     ///
     /// - Returns: The additional instance; nil when it could not be started.
-    private func playAside(
+    private func runOnAdditionalInstance(
         _ number: Int,
-        singles: LoneQueue?,
-        _ queues: [LoneQueue],
-        of playable: [CasePlan],
-        _ tally: Tally
-    ) async -> Ground? {
-        guard let sides else { return nil }
-        let stage: any SuiteStage
+        singles: ExclusiveCaseQueue?,
+        _ queues: [ExclusiveCaseQueue],
+        of runnable: [CasePlan],
+        _ progress: SuiteProgress
+    ) async -> BackendInstance? {
+        guard let additionalInstances else { return nil }
+        let target: any SuiteTarget
         do {
-            stage = try await sides.open(number)
+            target = try await additionalInstances.open(number)
         } catch {
-            if !Task.isCancelled { report(.sideFailed("\(error)")) }
+            if !Task.isCancelled { report(.instanceFailed("\(error)")) }
             return nil
         }
-        let ground = Ground(await stage.open(for: playable))
-        guard ground.open.obstacles.isEmpty else { return ground }
+        let instance = BackendInstance(await target.open(for: runnable))
+        guard instance.open.skipReasons.isEmpty else { return instance }
         // If only this instance is gone, the cases can run against the first instance. If that one
         // is gone too, it reports the failure.
         let isGone = { @Sendable (result: CaseResult) in
             result.findings.contains { $0.code == .backendGone }
         }
-        if let singles, !(await play(singles, on: ground, tally, revisesEach: true, until: isGone))
+        if let singles,
+            !(await execute(singles, on: instance, progress, revisesEach: true, until: isGone))
         {
-            return ground
+            return instance
         }
-        for queue in queues where !(await play(queue, on: ground, tally, until: isGone)) { break }
-        return ground
+        for queue in queues where !(await execute(queue, on: instance, progress, until: isGone)) {
+            break
+        }
+        return instance
     }
 
     /// Revises the results of the cases that ran against one instance of the backend.
     ///
     /// No case may run against that instance meanwhile.
-    private func revise(_ tally: Tally, on ground: Ground, among indices: Set<Int>) async {
-        let caseIDs = Set(indices.map { tally.plans[$0].contract.caseID })
-        let played = ground.played
-        let before = tally.results
-        var results = before.indices.map { played.contains($0) ? before[$0] : nil }
-        await ground.open.revise(&results, among: caseIDs)
-        tally.replace(results, at: played)
+    private func revise(
+        _ progress: SuiteProgress,
+        on instance: BackendInstance,
+        among indices: Set<Int>
+    ) async {
+        let caseIDs = Set(indices.map { progress.plans[$0].contract.caseID })
+        let executedCases = instance.executedCases
+        let before = progress.results
+        var results = before.indices.map { executedCases.contains($0) ? before[$0] : nil }
+        await instance.open.revise(&results, among: caseIDs)
+        progress.replace(results, at: executedCases)
     }
 
     /// Joins violations of the same run invariant by several instances of the backend into one
     /// result.
-    private static func joined(_ asides: [CaseResult]) -> [CaseResult] {
+    private static func joined(_ invariantViolations: [CaseResult]) -> [CaseResult] {
         var joined: [CaseResult] = []
-        for aside in asides {
+        for aside in invariantViolations {
             if let index = joined.firstIndex(where: {
                 $0.contract.caseID == aside.contract.caseID
             }) {
                 joined[index].findings += aside.findings
-                joined[index].replays = (joined[index].replays ?? []) + (aside.replays ?? [])
+                joined[index].replayedCaseIDs =
+                    (joined[index].replayedCaseIDs ?? []) + (aside.replayedCaseIDs ?? [])
             } else {
                 joined.append(aside)
             }
@@ -303,11 +325,11 @@ package final class SuiteRunner: Sendable {
     ///
     /// A contract that represents several cases, such as one for each crash point, is replaced by
     /// these cases.
-    private func expanded(_ given: [Candidate], on open: any OpenStage) async -> [Candidate] {
+    private func expanded(_ given: [Candidate], on open: any OpenTarget) async -> [Candidate] {
         var candidates: [Candidate] = []
         for candidate in given {
-            if candidate.obstacle == nil {
-                candidates += await open.expanded(candidate.plan).map { Candidate($0, on: stage) }
+            if candidate.skipReason == nil {
+                candidates += await open.expanded(candidate.plan).map { Candidate($0, on: target) }
             } else {
                 candidates.append(candidate)
             }
@@ -319,11 +341,11 @@ package final class SuiteRunner: Sendable {
     /// A case that is considered for the run, with its result "not run" if it cannot run.
     private struct Candidate {
         let plan: CasePlan
-        let obstacle: CaseResult?
+        let skipReason: CaseResult?
 
-        init(_ plan: CasePlan, on stage: any SuiteStage) {
+        init(_ plan: CasePlan, on target: any SuiteTarget) {
             self.plan = plan
-            obstacle = stage.obstacle(plan)
+            skipReason = target.skipReason(plan)
         }
     }
 
@@ -333,26 +355,28 @@ package final class SuiteRunner: Sendable {
     /// The seed decides the order of concurrent cases. Slow cases come before fast ones.
     private func queue(
         _ candidates: [Candidate],
-        _ open: any OpenStage
-    ) async -> (first: [Int], together: [Int], alone: [Int], ahead: [Int], last: [Int]) {
+        _ open: any OpenTarget
+    ) async -> (
+        first: [Int], concurrent: [Int], exclusive: [Int], withClockAhead: [Int], last: [Int]
+    ) {
         let plans = candidates.map(\.plan)
-        let playable = candidates.indices.filter { candidates[$0].obstacle == nil }
-        let turns = await open.turns(of: playable.map { plans[$0] })
-        func places(_ turn: Turn) -> [Int] {
-            zip(playable, turns).filter { $0.1 == turn }.map(\.0)
+        let runnable = candidates.indices.filter { candidates[$0].skipReason == nil }
+        let phases = await open.phases(of: runnable.map { plans[$0] })
+        func places(_ phase: SuitePhase) -> [Int] {
+            zip(runnable, phases).filter { $0.1 == phase }.map(\.0)
         }
         var generator = SeededGenerator(seed: options.seed)
-        let together = places(.together).shuffled(using: &generator)
+        let concurrent = places(.concurrent).shuffled(using: &generator)
         // The sort is stable: cases of the same rank keep their order.
         func longFirst(_ places: [Int]) -> [Int] {
             let rank = { (index: Int) in
-                plans[index].takesLong ? 0 : plans[index].subject.isDisturbed ? 1 : 2
+                plans[index].isLongRunning ? 0 : plans[index].subject.hasFaults ? 1 : 2
             }
             return (0...2).flatMap { wanted in places.filter { rank($0) == wanted } }
         }
         return (
-            places(.first), longFirst(together), longFirst(places(.alone)),
-            longFirst(places(.ahead)), places(.last)
+            places(.first), longFirst(concurrent), longFirst(places(.exclusive)),
+            longFirst(places(.withClockAhead)), places(.last)
         )
     }
 
@@ -362,15 +386,15 @@ package final class SuiteRunner: Sendable {
     ///
     /// A waiting case only reads its probes at intervals. The intervals grow with the number of
     /// waiting cases.
-    private static let waitingPerJob = 32
+    private static let waitingCasesPerJob = 32
 
     /// The outcome of one attempt to run a case.
     enum Outcome: Sendable {
-        case earned(CaseResult)
+        case completed(CaseResult)
         /// Other cases disturbed this case, so it has to run again, exclusively.
-        case again
+        case rerun
         /// A cancellation interrupted the case, so its run proves nothing.
-        case cutShort
+        case interrupted
     }
 
     /// Runs cases concurrently, at most as many at a time as there are jobs.
@@ -378,14 +402,16 @@ package final class SuiteRunner: Sendable {
     /// Cases that only wait for time to pass do not count against the number of jobs.
     ///
     /// - Returns: The indices of the cases that have to run again, exclusively.
-    private func play(_ queue: [Int], on ground: Ground, _ tally: Tally) async -> [Int] {
-        let open = ground.open
-        let plans = tally.plans
-        var again: [Int] = []
-        let (events, teller) = AsyncStream.makeStream(of: JobPlace.Event.self)
+    private func execute(_ queue: [Int], on instance: BackendInstance, _ progress: SuiteProgress)
+        async -> [Int]
+    {
+        let open = instance.open
+        let plans = progress.plans
+        var rerun: [Int] = []
+        let (events, teller) = AsyncStream.makeStream(of: JobSlot.Event.self)
         // With one job, cases run strictly one after the other, so no case may wait without a job.
-        let waiting = JobPlace.Waiting(
-            most: (options.jobs - 1).signum() * options.jobs * Self.waitingPerJob
+        let waiting = JobSlot.WaitCounter(
+            waitingMax: (options.jobs - 1).signum() * options.jobs * Self.waitingCasesPerJob
         )
         await withDiscardingTaskGroup { group in
             var (queue, returning) = (queue[...], [CheckedContinuation<Void, Never>]())
@@ -395,12 +421,12 @@ package final class SuiteRunner: Sendable {
                     if !returning.isEmpty {
                         returning.removeFirst().resume()
                     } else if let index = queue.popFirst() {
-                        let place = JobPlace(among: waiting) { event in
+                        let slot = JobSlot(among: waiting) { event in
                             if case .terminated = teller.yield(event) { return false }
                             return true
                         }
                         group.addTask {
-                            let outcome = await JobPlace.$current.withValue(place) {
+                            let outcome = await JobSlot.$current.withValue(slot) {
                                 await self.outcome(
                                     of: plans[index],
                                     index,
@@ -408,7 +434,7 @@ package final class SuiteRunner: Sendable {
                                     isAlone: false
                                 )
                             }
-                            teller.yield(.left(index, outcome))
+                            teller.yield(.caseEnded(index, outcome))
                         }
                         playingCount += 1
                     } else {
@@ -421,13 +447,13 @@ package final class SuiteRunner: Sendable {
             if playingCount == 0 { teller.finish() }
             for await event in events {
                 switch event {
-                case .left(let index, let outcome):
+                case .caseEnded(let index, let outcome):
                     switch outcome {
-                    case .earned(let result) where !result.isHeldUp:
-                        ground.note(index)
-                        tally.finish(index, result)
-                    case .earned, .again: again.append(index)
-                    case .cutShort: break
+                    case .completed(let result) where !result.isMachineTooBusy:
+                        instance.note(index)
+                        progress.finish(index, result)
+                    case .completed, .rerun: rerun.append(index)
+                    case .interrupted: break
                     }
                     (freeCount, playingCount) = (freeCount + 1, playingCount - 1)
                 case .given: freeCount += 1
@@ -440,15 +466,19 @@ package final class SuiteRunner: Sendable {
             // without a result.
             for continuation in returning { continuation.resume() }
         }
-        return again
+        return rerun
     }
 
     /// Runs these cases exclusively against one instance, one after the other.
-    private func play(_ queue: [Int], aloneOn ground: Ground, _ tally: Tally) async {
+    private func execute(
+        _ queue: [Int],
+        aloneOn instance: BackendInstance,
+        _ progress: SuiteProgress
+    ) async {
         for index in queue {
-            if let result = await lone(index, on: ground, tally) {
-                ground.note(index)
-                tally.finish(index, result)
+            if let result = await lone(index, on: instance, progress) {
+                instance.note(index)
+                progress.finish(index, result)
             }
         }
     }
@@ -458,32 +488,32 @@ package final class SuiteRunner: Sendable {
     ///
     /// - Parameters:
     ///   - queue: The exclusive cases that no instance of the backend has taken yet.
-    ///   - ground: The instance of the backend that runs the cases.
-    ///   - tally: Receives the results.
+    ///   - instance: The instance of the backend that runs the cases.
+    ///   - progress: Receives the results.
     ///   - revisesEach: Whether each result is revised before the next case runs. Cases that affect
     ///     all users, or leave the backend unusable, need this: later entries in the journal are
     ///     not their effects.
     ///   - givesUp: Returns whether a result makes this instance stop. The case of that result goes
     ///     back to the queue, and other instances run the rest.
     /// - Returns: False when this instance stopped before the queue was empty; true otherwise.
-    @discardableResult private func play(
-        _ queue: LoneQueue,
-        on ground: Ground,
-        _ tally: Tally,
+    @discardableResult private func execute(
+        _ queue: ExclusiveCaseQueue,
+        on instance: BackendInstance,
+        _ progress: SuiteProgress,
         revisesEach: Bool = false,
         until givesUp: (CaseResult) -> Bool = { _ in false }
     ) async -> Bool {
         while !Task.isCancelled, let group = queue.take() {
             for (position, index) in group.enumerated() {
-                guard let result = await lone(index, on: ground, tally) else { continue }
+                guard let result = await lone(index, on: instance, progress) else { continue }
                 if givesUp(result) {
                     queue.giveBack(Array(group[position...]))
                     return false
                 }
-                ground.note(index)
-                tally.finish(index, result)
+                instance.note(index)
+                progress.finish(index, result)
                 if revisesEach, !Task.isCancelled {
-                    await revise(tally, on: ground, among: [index])
+                    await revise(progress, on: instance, among: [index])
                 }
             }
         }
@@ -491,46 +521,48 @@ package final class SuiteRunner: Sendable {
     }
 
     /// Runs a case exclusively, and runs it a second time if the machine was too busy.
-    private func lone(_ index: Int, on ground: Ground, _ tally: Tally) async -> CaseResult? {
-        let plan = tally.plans[index]
-        var outcome = await outcome(of: plan, index, on: ground.open, isAlone: true)
-        if case .earned(let result) = outcome, result.isHeldUp {
-            let second = await self.outcome(of: plan, index, on: ground.open, isAlone: true)
-            if case .earned = second { outcome = second }
+    private func lone(_ index: Int, on instance: BackendInstance, _ progress: SuiteProgress) async
+        -> CaseResult?
+    {
+        let plan = progress.plans[index]
+        var outcome = await outcome(of: plan, index, on: instance.open, isAlone: true)
+        if case .completed(let result) = outcome, result.isMachineTooBusy {
+            let second = await self.outcome(of: plan, index, on: instance.open, isAlone: true)
+            if case .completed = second { outcome = second }
         }
-        if case .earned(let result) = outcome { return result }
+        if case .completed(let result) = outcome { return result }
         return nil
     }
 
     /// Reruns each case that would get another verdict now, because its wait for an effect was
     /// shortened.
-    private func playAgain(_ ground: Ground, _ tally: Tally) async {
+    private func rerunChangedCases(_ instance: BackendInstance, _ progress: SuiteProgress) async {
         guard !Task.isCancelled else { return }
-        let changed = await ground.open.changedSince()
-        for index in ground.played.sorted()
-        where changed.contains(tally.plans[index].contract.caseID) {
-            tally.forget(index)
-            await play([index], aloneOn: ground, tally)
+        let changed = await instance.open.casesWithChangedVerdict()
+        for index in instance.executedCases.sorted()
+        where changed.contains(progress.plans[index].contract.caseID) {
+            progress.forget(index)
+            await execute([index], aloneOn: instance, progress)
         }
     }
 
     private func outcome(
         of plan: CasePlan,
         _ number: Int,
-        on open: any OpenStage,
+        on open: any OpenTarget,
         isAlone: Bool
     ) async -> Outcome {
-        if Task.isCancelled { return .cutShort }
+        if Task.isCancelled { return .interrupted }
         report(.started(plan.contract.caseID))
         let result = await open.result(of: plan, number: number, isAlone: isAlone)
-        if Task.isCancelled { return .cutShort }
-        return result.map { .earned($0) } ?? .again
+        if Task.isCancelled { return .interrupted }
+        return result.map { .completed($0) } ?? .rerun
     }
 }
 
 extension CaseResult {
     /// Whether the case is inconclusive because the machine was too busy.
-    fileprivate var isHeldUp: Bool {
+    fileprivate var isMachineTooBusy: Bool {
         verdict == .inconclusive && findings.contains { $0.code == .machineBusy }
     }
 }

@@ -7,23 +7,23 @@ internal import Providers
 ///
 /// The tolerance is measured with trial tokens of different ends: the backend accepts some of them
 /// and rejects others.
-extension Play {
+extension CaseExecution {
     /// The number of seconds after its end at which every backend has to reject a token (clause
     /// F-02).
-    private static let skewMax: Int64 = 120
+    private static let toleranceMax: Int64 = 120
     /// The precision of the measured tolerance, in seconds.
     ///
     /// It is also the shortest time for which a created token is valid.
     private static let precision: Int64 = 2
     /// The longest wait for the rejection of a token after its end and the measured tolerance have
     /// passed.
-    private static let patience: Duration = .seconds(20)
+    private static let settleTimeout: Duration = .seconds(20)
 
     /// Returns the end of a token that the backend still accepts, but only for a few more seconds.
     ///
     /// The end is in seconds since 1970.
-    mutating func soonestEnd(_ call: Call) async -> Int64 {
-        var (accepted, refused) = (Int64(0), Self.skewMax)
+    mutating func nearlyExpiredEnd(_ call: Call) async -> Int64 {
+        var (accepted, refused) = (Int64(0), Self.toleranceMax)
         while refused - accepted > Self.precision, !Task.isCancelled {
             let middle = (accepted + refused) / 2
             if await accepts(end: run.backendNow.seconds - middle, call) {
@@ -37,18 +37,18 @@ extension Play {
 
     /// Waits until the backend rejects new tokens with the given end, in seconds since 1970.
     mutating func awaitEnd(_ end: Int64, _ call: Call) async {
-        let patience = run.patience(Self.patience)
+        let settleTimeout = run.settleTimeout(Self.settleTimeout)
         while await accepts(end: end, call) {
-            guard !patience.isOver, !Task.isCancelled else {
+            guard !settleTimeout.isOver, !Task.isCancelled else {
                 trouble =
                     trouble
-                    ?? .disturbanceMissed(
+                    ?? .faultMissed(
                         "the backend still accepts a new token that expired at \(end); it is now "
                             + "\(run.backendNow.seconds) (both in seconds since 1970)"
                     )
                 return
             }
-            await patience.pause(.milliseconds(250))
+            await settleTimeout.pause(.milliseconds(250))
         }
     }
 
@@ -56,10 +56,10 @@ extension Play {
     /// accepts it.
     private mutating func accepts(end: Int64, _ call: Call) async -> Bool {
         guard let endpoint = profile.endpoints[call.route.rawValue] else { return false }
-        trialCount += 1
+        trialTokenCount += 1
         var spec = TokenSpec()
         spec.claims = claims(endingAt: end)
-        spec.claims["jti"] = .string("trial-\(trialCount)")
+        spec.claims["jti"] = .string("trial-\(trialTokenCount)")
         let user = call.user.map { namespace.id(of: $0) } ?? ""
         guard let token = run.forge.text(spec, user: user, at: run.backendNow) else { return false }
         let (sequence, outcome) = await send(

@@ -14,13 +14,13 @@ package protocol Transport: Sendable {
     ///   - request: The request.
     ///   - lane: The number of the lane.
     ///   - within: The longest wait for the response.
-    ///   - disturbance: The fault to inject on the way to the backend.
+    ///   - fault: The fault to inject on the way to the backend.
     /// - Returns: The response, or the reason why there is none.
     func send(
         _ request: HTTPMessage.Request,
         lane: Int,
         within: Duration,
-        disturbance: Disturbance
+        fault: AttemptFault
     ) async -> Exchange.Outcome
 
     /// Opens a connection on each of the first lanes, so that later concurrent requests need no
@@ -45,15 +45,15 @@ extension Transport {
         lane: Int = 0,
         within: Duration
     ) async -> Exchange.Outcome {
-        await send(request, lane: lane, within: within, disturbance: .none)
+        await send(request, lane: lane, within: within, fault: .none)
     }
 
     package func send(
         _ request: HTTPMessage.Request,
         within: Duration,
-        disturbance: Disturbance
+        fault: AttemptFault
     ) async -> Exchange.Outcome {
-        await send(request, lane: 0, within: within, disturbance: disturbance)
+        await send(request, lane: 0, within: within, fault: fault)
     }
 }
 
@@ -62,7 +62,7 @@ package protocol BackendProgram: AnyObject, Sendable {
     /// The time zone with which the backend is started next; nil for the time zone of Assay.
     var timeZone: String? { get set }
     /// The reason and the status with which the backend exited; nil while it runs.
-    var exitText: String? { get }
+    var exitDescription: String? { get }
     /// Waits for the exit of the backend, and returns its reason and status; nil if the backend was
     /// never started.
     func ended() async -> String?
@@ -79,7 +79,7 @@ package protocol BackendProgram: AnyObject, Sendable {
     func killNow()
     /// Kills the remaining processes of the backend, including those that have left its process
     /// group.
-    func sweep()
+    func killLeftoverProcesses()
     /// The ports of this machine on which the backend listens; empty if the system does not show
     /// them.
     var listeningPorts: [Int] { get }

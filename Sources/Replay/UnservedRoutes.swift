@@ -19,7 +19,7 @@ struct UnservedRoutes {
             guard let note = note(about: feature) else { continue }
             for (index, result) in results.enumerated() {
                 guard let result, result.verdict != .notRun,
-                    result.contract.allNeeds.contains(feature)
+                    result.contract.allRequiredFeatures.contains(feature)
                 else { continue }
                 results[index] = CaseResult(
                     contract: result.contract,
@@ -36,7 +36,7 @@ struct UnservedRoutes {
     /// that a missing route would not give.
     private func note(about feature: Feature) -> String? {
         let profile = executor.profile
-        guard profile.guessed.contains(feature.rawValue),
+        guard profile.defaultedEndpoints.contains(feature.rawValue),
             let endpoint = profile.endpoints[feature.rawValue]
         else { return nil }
         let statuses = executor.world.journal.read { journal -> [Int?] in
@@ -47,7 +47,7 @@ struct UnservedRoutes {
             }.map { $0.response?.status }
         }
         guard let status = statuses.first ?? nil,
-            statuses.allSatisfy({ RouteAnswer.unserved.contains($0 ?? 0) })
+            statuses.allSatisfy({ RouteStatuses.unserved.contains($0 ?? 0) })
         else { return nil }
         return
             "\(endpoint.method) \(endpoint.path) returns \(status), so the backend has no such route; "

@@ -2,7 +2,7 @@ package import Conformance
 internal import FakeServers
 
 /// Sends webhooks over HTTP, with one HTTP client for each receiver.
-package final class WebhookMessenger: Messenger {
+package final class WebhookMessenger: WebhookTransport {
     private let clients = Locked<[String: BackendClient]>([:])
 
     private let authority: String?

@@ -7,12 +7,12 @@ package import Conformance
 /// suite, it shows the number of proven clauses instead.
 package enum BadgeReport {
     package static func render(_ report: Redacted<RunReport>) -> String {
-        let standing = report.standing
-        let clauses = "\(standing.count(.proven)) of \(standing.clauses.count) clauses"
+        let scorecard = report.scorecard
+        let clauses = "\(scorecard.count(.proven)) of \(scorecard.clauses.count) clauses"
         let isGreen = report.exitCode == 0
         let message: String
         let color: String
-        switch standing.grade {
+        switch scorecard.grade {
         case .complete? where isGreen: (message, color) = ("Complete · \(clauses)", "brightgreen")
         case let grade? where grade > .none:
             (message, color) = ("\(grade.rawValue) · \(clauses)", isGreen ? "green" : "yellow")

@@ -27,12 +27,12 @@ package struct ChangeText {
             context = head
             let pointer = change.pointer.map { "\($0)" } ?? ""
             let place = (rest + [pointer]).filter { !$0.isEmpty }.joined(separator: " ")
-            lines += told(change, at: place.printable)
+            lines += changeLines(change, at: place.printable)
         }
         return lines
     }
 
-    private func told(_ change: ContractChange, at place: String) -> [String] {
+    private func changeLines(_ change: ContractChange, at place: String) -> [String] {
         let head = place.isEmpty ? [] : ["    " + place]
         if change.isMove {
             return ["    moved in its list: \(change.old ?? "") → \(change.new ?? "")"]

@@ -15,9 +15,10 @@ extension Contract {
             case .body, .raw(.text): break
             }
         }
-        for case .deliver(let delivery) in given + steps where delivery.isWithNext {
+        for case .deliver(let delivery) in given + steps where delivery.isConcurrentWithNext {
             texts[delivery.name] =
-                (texts[delivery.name] ?? delivery.what) + ", concurrent with the next step"
+                (texts[delivery.name] ?? delivery.eventDescription)
+                + ", concurrent with the next step"
         }
         return texts
     }

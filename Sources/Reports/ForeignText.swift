@@ -12,7 +12,7 @@ package import Conformance
 package enum ForeignText {
     /// Finds the characters in foreign text that begin a command for the log processor of a CI
     /// service.
-    struct CommandScan {
+    struct LogCommandScan {
         /// Whether the line has only contained white space so far.
         ///
         /// A CI runner trims a line before it looks for a command.
@@ -24,7 +24,7 @@ package enum ForeignText {
         /// Returns whether the scalar at an index begins a command for a log processor.
         ///
         /// The caller must pass all indices in order.
-        mutating func begins(_ scalars: [Unicode.Scalar], at index: Int) -> Bool {
+        mutating func startsLogCommand(_ scalars: [Unicode.Scalar], at index: Int) -> Bool {
             let scalar = scalars[index]
             let wasAtLineStart = isAtLineStart
             if scalar == "\n" || scalar == "\r" {
@@ -65,12 +65,12 @@ package enum ForeignText {
             return text
         }
         let scalars = Array(text.unicodeScalars)
-        var scan = CommandScan()
+        var scan = LogCommandScan()
         var output = String.UnicodeScalarView()
         for (index, scalar) in scalars.enumerated() {
-            let begins = scan.begins(scalars, at: index)
+            let startsLogCommand = scan.startsLogCommand(scalars, at: index)
             let isKept = keepsLines && scalar == "\n"
-            if begins || scalar.isUnprintable && !isKept {
+            if startsLogCommand || scalar.isUnprintable && !isKept {
                 output.append(contentsOf: escape(scalar).unicodeScalars)
             } else {
                 output.append(scalar)

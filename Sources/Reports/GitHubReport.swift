@@ -7,11 +7,11 @@ package enum GitHubReport {
     ///
     /// A CI service shows ten annotations for each step and silently drops the rest. The tenth
     /// annotation is the summary of the run.
-    private static let caseMax = 9
+    private static let annotationMax = 9
 
     /// The files of the repository, and the lines of the profile, to which annotations can be
     /// attached.
-    package struct Places: Sendable {
+    package struct RepositoryFiles: Sendable {
         /// A function that returns the path of a file relative to the root of the repository; nil
         /// when the file is not in the repository.
         let path: @Sendable (String) -> String?
@@ -59,26 +59,28 @@ package enum GitHubReport {
 
         /// The places outside of a repository: every path is kept unchanged, and there is no
         /// profile.
-        package static let asWritten = Places(profile: nil) { $0 }
+        package static let outsideRepository = RepositoryFiles(profile: nil) { $0 }
     }
 
-    package static func render(_ report: Redacted<RunReport>, places: Places = .asWritten) -> String
-    {
-        var text = report.obstacles.map {
+    package static func render(
+        _ report: Redacted<RunReport>,
+        places: RepositoryFiles = .outsideRepository
+    ) -> String {
+        var text = report.skipReasons.map {
             command("error", [("title", "Assay stopped before the first case")], $0)
         }.joined()
-        let loud = report.obstacles.isEmpty ? ordered(report.cases) : []
-        for result in loud.prefix(caseMax) { text += annotation(result, places) }
+        let reportedCases = report.skipReasons.isEmpty ? ordered(report.cases) : []
+        for result in reportedCases.prefix(annotationMax) { text += annotation(result, places) }
         let level = report.exitCode == 0 ? "notice" : "error"
-        let standing = report.standing
+        let scorecard = report.scorecard
         let counts = Verdict.allCases.filter { report.count($0) > 0 }
             .map { "\(report.count($0)) \($0.words)" }.joined(separator: ", ")
-        let restCount = loud.count - caseMax
+        let restCount = reportedCases.count - annotationMax
         text += command(
             level,
             [("title", "Assay")],
-            "\(counts); clauses proven \(standing.count(.proven)) of \(standing.clauses.count)"
-                + (standing.grade.map { "; grade \($0.rawValue)" } ?? "")
+            "\(counts); clauses proven \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
+                + (scorecard.grade.map { "; grade \($0.rawValue)" } ?? "")
                 + (restCount > 0
                     ? "; \(restCount) more case\(restCount == 1 ? "" : "s") in the log" : "")
         )
@@ -88,16 +90,20 @@ package enum GitHubReport {
     /// Returns the cases in the order in which they are annotated: failures first, and one case of
     /// each clause before a second case of any clause.
     private static func ordered(_ cases: [Redacted<CaseResult>]) -> [Redacted<CaseResult>] {
-        let loud = cases.filter { $0.isLoud && $0.verdict != .knownFailure }
+        let reportedCases = cases.filter { $0.isReported && $0.verdict != .knownFailure }
         var known: Set<String> = []
-        let isFirst = loud.map { known.insert("\($0.verdict.rank) \($0.contract.clause)").inserted }
-        func place(_ index: Int) -> (Int, Int, Int) {
-            (loud[index].verdict.rank, isFirst[index] ? 0 : 1, index)
+        let isFirst = reportedCases.map {
+            known.insert("\($0.verdict.rank) \($0.contract.clause)").inserted
         }
-        return loud.indices.sorted { place($0) < place($1) }.map { loud[$0] }
+        func place(_ index: Int) -> (Int, Int, Int) {
+            (reportedCases[index].verdict.rank, isFirst[index] ? 0 : 1, index)
+        }
+        return reportedCases.indices.sorted { place($0) < place($1) }.map { reportedCases[$0] }
     }
 
-    private static func annotation(_ result: Redacted<CaseResult>, _ places: Places) -> String {
+    private static func annotation(_ result: Redacted<CaseResult>, _ places: RepositoryFiles)
+        -> String
+    {
         let level = result.verdict == .inconclusive ? "warning" : "error"
         guard let finding = result.findings.first else {
             return command(
@@ -125,7 +131,7 @@ package enum GitHubReport {
 
     private static func place(
         _ location: SourceLocation,
-        _ places: Places,
+        _ places: RepositoryFiles,
         about message: String
     ) -> [(String, String)] {
         if let path = places.path(location.path) {

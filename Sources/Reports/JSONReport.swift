@@ -31,17 +31,17 @@ package enum JSONReport {
                 }
             )
         )
-        let standing = report.standing
-        if let grade = standing.grade { root["grade"] = .string(grade.rawValue) }
+        let scorecard = report.scorecard
+        if let grade = scorecard.grade { root["grade"] = .string(grade.rawValue) }
         if let shard = report.shard { root["shard"] = .string(shard) }
         root["clauses"] = .object(
             JSONObject(
-                members: standing.clauses.sorted { $0.key < $1.key }.map {
+                members: scorecard.clauses.sorted { $0.key < $1.key }.map {
                     .init(key: $0.key, value: .string($0.value.rawValue))
                 }
             )
         )
-        if !report.obstacles.isEmpty { root["stopped"] = .strings(report.obstacles) }
+        if !report.skipReasons.isEmpty { root["stopped"] = .strings(report.skipReasons) }
         root["notes"] = .strings(report.remarks)
         root["cases"] = .array(report.cases.map { json($0, replay) })
         return JSONValue.object(root).printedText + "\n"
@@ -63,9 +63,9 @@ package enum JSONReport {
         if result.isDeclaredUnsupported { fields["unsupported"] = true }
         if let overlap = result.overlap { fields["overlap"] = .integer(Int64(overlap)) }
         if let count = result.runCount { fields["runs"] = .integer(Int64(count)) }
-        if !result.volatile.isEmpty { fields["volatile"] = .strings(result.volatile) }
-        if !result.unseen.isEmpty { fields["unseen"] = .strings(result.unseen) }
-        if let hits = result.killHits { fields["killHits"] = .bool(hits) }
+        if !result.volatilePaths.isEmpty { fields["volatile"] = .strings(result.volatilePaths) }
+        if !result.unobservedChecks.isEmpty { fields["unseen"] = .strings(result.unobservedChecks) }
+        if let hits = result.didKillInterruptDelivery { fields["killHits"] = .bool(hits) }
         if result.settling != .notNeeded {
             fields["settled"] = .string(result.settling.description)
         }

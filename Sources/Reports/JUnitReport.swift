@@ -74,7 +74,8 @@ package enum JUnitReport {
                     + "remedy: \(Diagnosis($0, of: result.contract).remedy)"
             }.joined(separator: "\n\n")
                 + (replay.map {
-                    "\n\nreplay: " + $0.value.text(result.replays ?? [result.contract.caseID])
+                    "\n\nreplay: "
+                        + $0.value.text(result.replayedCaseIDs ?? [result.contract.caseID])
                 } ?? "")
         )
         let type = first?.code.rawValue ?? result.verdict.rawValue

@@ -9,10 +9,10 @@ internal import Conformance
 /// have the same reason, so every case keeps its finding and its replay command.
 struct LeadingCases {
     /// A failed case, with its finding and its operations.
-    private struct Tale {
+    private struct FailedCase {
         let caseID: String
-        let fact: Fact
-        let acts: [String]
+        let failureKey: FailureKey
+        let operations: [String]
 
         /// Returns nil for a case that delivers no webhook, because the steps of a phone contract
         /// are ordered differently.
@@ -22,51 +22,58 @@ struct LeadingCases {
                 steps.contains(where: { if case .deliver = $0 { true } else { false } })
             else { return nil }
             caseID = result.contract.caseID
-            fact = Fact(code: first.code, expected: first.expected, actual: first.actual)
-            acts = steps.flatMap(LeadingCases.acts)
+            failureKey = FailureKey(
+                code: first.code,
+                expected: first.expected,
+                actual: first.actual
+            )
+            operations = steps.flatMap(LeadingCases.operations)
         }
 
-        func contains(_ other: Tale) -> Bool {
-            var rest = other.acts[...]
-            for act in acts where act == rest.first { rest.removeFirst() }
+        func contains(_ other: FailedCase) -> Bool {
+            var rest = other.operations[...]
+            for operation in operations where operation == rest.first { rest.removeFirst() }
             return rest.isEmpty
         }
     }
 
-    private struct Fact: Hashable {
+    private struct FailureKey: Hashable {
         let code: FindingCode
         let expected: String
         let actual: String
     }
 
-    private let leaders: [String: String]
+    private let leadingCaseIDs: [String: String]
 
     /// Finds the leading (shorter) case of each failed case.
     ///
     /// - Parameter results: The results of the cases that are reported individually, in the order
     ///   of the suite.
     init(_ results: [Redacted<CaseResult>]) {
-        var leaders: [String: String] = [:]
-        for alike in Dictionary(grouping: results.compactMap(Tale.init), by: \.fact).values {
+        var leadingCaseIDs: [String: String] = [:]
+        for alike in Dictionary(grouping: results.compactMap(FailedCase.init), by: \.failureKey)
+            .values
+        {
             // Among cases with the same number of operations, the first case of the suite leads.
-            let tales = alike.enumerated().sorted {
-                ($0.element.acts.count, $0.offset) < ($1.element.acts.count, $1.offset)
+            let failedCases = alike.enumerated().sorted {
+                ($0.element.operations.count, $0.offset) < ($1.element.operations.count, $1.offset)
             }.map(\.element)
-            for (index, tale) in tales.enumerated() {
-                leaders[tale.caseID] = tales[..<index].first { tale.contains($0) }?.caseID
+            for (index, failedCase) in failedCases.enumerated() {
+                leadingCaseIDs[failedCase.caseID] =
+                    failedCases[..<index].first { failedCase.contains($0) }?.caseID
             }
         }
-        self.leaders = leaders
+        self.leadingCaseIDs = leadingCaseIDs
     }
 
     /// The ID of the shorter case that leads the case with an ID; nil when there is no such case.
-    subscript(_ caseID: String) -> String? { leaders[caseID] }
+    subscript(_ caseID: String) -> String? { leadingCaseIDs[caseID] }
 
     /// The cases that lead other cases, with the number of these other cases.
     ///
     /// The highest number comes first.
     var all: [(caseID: String, count: Int)] {
-        Dictionary(grouping: leaders.values) { $0 }.map { ($0.key, $0.value.count) }
+        Dictionary(grouping: leadingCaseIDs.values) { $0 }.map { ($0.key, $0.value.count) }
             .sorted { ($1.1, $0.0) < ($0.1, $1.0) }
     }
 
@@ -74,12 +81,12 @@ struct LeadingCases {
     ///
     /// A delivery with faults counts as two operations: the plain delivery, and the delivery with
     /// its faults.
-    private static func acts(_ step: Step) -> [String] {
+    private static func operations(_ step: Step) -> [String] {
         guard case .deliver(let delivery) = step else { return ["\(step)"] }
         var plain = Delivery(name: delivery.name, subject: delivery.subject)
         plain.provider = delivery.provider
         plain.delay = delivery.delay
-        let name = "\(delivery.provider) \(delivery.what)"
+        let name = "\(delivery.provider) \(delivery.eventDescription)"
         return plain == delivery ? [name] : [name, "\(delivery)"]
     }
 }

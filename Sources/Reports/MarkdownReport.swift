@@ -17,33 +17,33 @@ package enum MarkdownReport {
         -> String
     {
         var text = "## Assay: \(report.exitCode == 0 ? "green" : "not green")\n\n"
-        if !report.obstacles.isEmpty {
+        if !report.skipReasons.isEmpty {
             text += "Stopped before the first case:\n\n"
-            text += report.obstacles.map { "- \(plain($0))\n" }.joined() + "\n"
+            text += report.skipReasons.map { "- \(plain($0))\n" }.joined() + "\n"
             return text + again(replay.value.text([]))
         }
-        let standing = report.standing
+        let scorecard = report.scorecard
         text += "| | cases |\n| --- | ---: |\n"
         for verdict in Verdict.allCases where report.count(verdict) > 0 {
             text += "| \(verdict.words) | \(report.count(verdict)) |\n"
         }
         text += "\n"
-        if let grade = standing.grade { text += "**Grade** \(grade.rawValue) · " }
-        text += "**clauses proven** \(standing.count(.proven)) of \(standing.clauses.count)"
+        if let grade = scorecard.grade { text += "**Grade** \(grade.rawValue) · " }
+        text += "**clauses proven** \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
         text +=
             " · seed \(plain(report.seed)) · suite \(plain(String(report.suite.prefix(19))))\n\n"
-        let causes = FindingCause.all(report.cases.filter(\.isLoud))
-        if !causes.isEmpty {
+        let groups = FindingGroup.all(report.cases.filter(\.isReported))
+        if !groups.isEmpty {
             text += "| finding | verdict | cases | clauses | first |\n"
             text += "| --- | --- | ---: | --- | --- |\n"
-            for cause in causes.prefix(causeMax) {
+            for cause in groups.prefix(causeMax) {
                 let first = cause.cases.first?.result.contract.caseID ?? ""
                 text +=
                     "| \(cause.code.rawValue) \(plain(cause.code.rule)) | \(cause.verdict.words)"
                 text += " | \(cause.cases.count) | \(plain(cause.clauses.joined(separator: " ")))"
                 text += " | \(code(first)) |\n"
             }
-            let restCount = causes.count - causeMax
+            let restCount = groups.count - causeMax
             if restCount > 0 {
                 text += "\n\(restCount) more kind\(restCount == 1 ? "" : "s") of findings.\n"
             }

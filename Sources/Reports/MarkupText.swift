@@ -11,19 +11,19 @@ enum MarkupText {
     static func escaped(_ text: String, _ own: (Unicode.Scalar) -> String? = { _ in nil }) -> String
     {
         let scalars = Array(text.unicodeScalars)
-        var scan = ForeignText.CommandScan()
+        var scan = ForeignText.LogCommandScan()
         var output = String.UnicodeScalarView()
         // The loop goes by scalars, because a quotation mark ends an attribute even when a
         // combining mark follows the quotation mark.
         for (index, scalar) in scalars.enumerated() {
-            let begins = scan.begins(scalars, at: index)
+            let startsLogCommand = scan.startsLogCommand(scalars, at: index)
             let word: String? =
                 switch scalar {
                 case "&": "&amp;"
                 case "<": "&lt;"
                 case ">": "&gt;"
                 case "\"": "&quot;"
-                case _ where begins: "&#\(scalar.value);"
+                case _ where startsLogCommand: "&#\(scalar.value);"
                 case "\n", "\t": own(scalar)
                 default: own(scalar) ?? (scalar.isUnprintable ? scalar.visibleEscape : nil)
                 }

@@ -7,15 +7,15 @@ package struct ReplayCommand: Hashable, Redactable {
     /// Whether the command accepts `--only ID`.
     ///
     /// Without this option, the command repeats all cases.
-    package let selects: Bool
+    package let acceptsCaseIDs: Bool
 
-    package init(_ words: [String], selects: Bool = true) {
+    package init(_ words: [String], acceptsCaseIDs: Bool = true) {
         command = ShellCommand(words)
-        self.selects = selects
+        self.acceptsCaseIDs = acceptsCaseIDs
     }
 
     package func redacted(by redaction: Redaction) -> ReplayCommand {
-        ReplayCommand(redaction.command(command.words), selects: selects)
+        ReplayCommand(redaction.command(command.words), acceptsCaseIDs: acceptsCaseIDs)
     }
 
     /// Returns the command that repeats the cases with these IDs, or all cases when the list is
@@ -23,7 +23,7 @@ package struct ReplayCommand: Hashable, Redactable {
     package func text(_ caseIDs: String...) -> String { text(caseIDs) }
 
     package func text(_ caseIDs: [String]) -> String {
-        (selects ? command.adding(caseIDs.flatMap { ["--only", $0] }) : command).description
+        (acceptsCaseIDs ? command.adding(caseIDs.flatMap { ["--only", $0] }) : command).description
     }
 
     /// Returns the `assay explain` command for a finding code or a clause.

@@ -10,9 +10,9 @@ package struct TerminalOutput: Sendable {
     /// Whether the codes that Assay itself uses for colors and the progress line are kept.
     private let keepsCodes: Bool
     /// The pair of commands that Assay prints around foreign lines; nil outside of GitHub Actions.
-    private let stop: CommandStop?
+    private let stop: StopCommandsPair?
 
-    package init(keepsCodes: Bool, stop: CommandStop? = nil) {
+    package init(keepsCodes: Bool, stop: StopCommandsPair? = nil) {
         self.keepsCodes = keepsCodes
         self.stop = stop
     }
@@ -26,13 +26,13 @@ package struct TerminalOutput: Sendable {
         guard text.utf8.contains(where: { !(0x20..<0x7f).contains($0) || $0 == 0x23 || $0 == 0x3a })
         else { return text }
         return text.parts(between: "\n").map { line in
-            stop?.owns(line) == true ? line : escaped(line)
+            stop?.isMarker(line) == true ? line : escaped(line)
         }.joined(separator: "\n")
     }
 
     private func escaped(_ line: String) -> String {
         let scalars = Array(line.unicodeScalars)
-        var scan = ForeignText.CommandScan()
+        var scan = ForeignText.LogCommandScan()
         var output = ""
         var index = 0
         while index < scalars.count {
@@ -43,8 +43,8 @@ package struct TerminalOutput: Sendable {
                 continue
             }
             let scalar = scalars[index]
-            let begins = scan.begins(scalars, at: index)
-            if begins || scalar.isUnprintable && scalar != "\t" {
+            let startsLogCommand = scan.startsLogCommand(scalars, at: index)
+            if startsLogCommand || scalar.isUnprintable && scalar != "\t" {
                 output += scalar.visibleEscape
             } else {
                 output.unicodeScalars.append(scalar)
@@ -66,7 +66,7 @@ package struct TerminalOutput: Sendable {
 ///
 /// Escapes already make foreign lines harmless. The pair additionally protects against commands
 /// that Assay does not know.
-package struct CommandStop: Hashable, Sendable {
+package struct StopCommandsPair: Hashable, Sendable {
     private let token: String
 
     /// Creates a pair of commands with a random token; nil outside of GitHub Actions.
@@ -88,7 +88,7 @@ package struct CommandStop: Hashable, Sendable {
     private var end: String { "::\(token)::" }
 
     /// Returns whether a line is one of the two commands of the pair.
-    func owns(_ line: String) -> Bool { line == start || line == end }
+    func isMarker(_ line: String) -> Bool { line == start || line == end }
 
     /// Returns the lines between the two commands of the pair.
     ///

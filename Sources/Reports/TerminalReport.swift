@@ -9,12 +9,12 @@ package struct TerminalReport: Sendable {
 
     /// The workflow commands to print around the backend's output; nil when the output does not go
     /// to the log of GitHub Actions.
-    private let stop: CommandStop?
+    private let stop: StopCommandsPair?
 
     package init(
         style: TerminalStyle,
         replay: Redacted<ReplayCommand>,
-        stop: CommandStop? = nil
+        stop: StopCommandsPair? = nil
     ) {
         self.style = style
         self.replay = replay
@@ -32,23 +32,23 @@ package struct TerminalReport: Sendable {
     /// - Returns: The blocks in the order of the suite, followed by the single lines.
     package func blocks(_ report: Redacted<RunReport>, fullMax: Int = .max) -> [String] {
         // If the run stopped before the first case, only the summary lists the reasons.
-        guard report.obstacles.isEmpty else { return [] }
+        guard report.skipReasons.isEmpty else { return [] }
         let all = report.cases.filter { !block($0).isEmpty }
-        guard all.count > fullMax else { return told(all) }
-        let full = Set(worst(all, fullMax))
+        guard all.count > fullMax else { return caseLines(all) }
+        let full = Set(worstCaseIDs(all, fullMax))
         let shown = all.filter { full.contains($0.contract.caseID) }
         let rest = all.filter { !full.contains($0.contract.caseID) }
         let hint =
             "         \(rest.count) more case\(rest.count == 1 ? "" : "s") listed above; "
             + "--verbose shows all in full, --only ID shows one\n\n"
-        return told(shown) + [rest.map(line).joined() + hint]
+        return caseLines(shown) + [rest.map(line).joined() + hint]
     }
 
     /// Returns the IDs of the most informative cases.
     ///
     /// Failures come before inconclusive cases, and cases that lead other cases come first.
-    private func worst(_ results: [Redacted<CaseResult>], _ count: Int) -> [String] {
-        let leading = LeadingCases(Self.toldAlone(results))
+    private func worstCaseIDs(_ results: [Redacted<CaseResult>], _ count: Int) -> [String] {
+        let leading = LeadingCases(Self.reportedIndividually(results))
         let followers = Dictionary(uniqueKeysWithValues: leading.all.map { ($0.caseID, $0.count) })
         func rank(_ result: Redacted<CaseResult>) -> (Int, Int, Int) {
             let kind =
@@ -95,31 +95,35 @@ package struct TerminalReport: Sendable {
         return "\(paint(word))\(gap)\(code) \(clause)  \(name)\n"
     }
 
-    private func told(_ results: [Redacted<CaseResult>]) -> [String] {
-        let byCause = Dictionary(grouping: results) { CommonCause($0) }
-        let leading = LeadingCases(Self.toldAlone(results))
+    private func caseLines(_ results: [Redacted<CaseResult>]) -> [String] {
+        let byCause = Dictionary(grouping: results) { SharedSetupFailure($0) }
+        let leading = LeadingCases(Self.reportedIndividually(results))
         return results.compactMap { result in
-            guard let cause = CommonCause(result), let all = byCause[cause], all.count > 1 else {
+            guard let cause = SharedSetupFailure(result), let all = byCause[cause], all.count > 1
+            else {
                 let leader = leading[result.contract.caseID]
-                return (leader.map { follower(result, of: $0) } ?? block(result)) + "\n"
+                return (leader.map { followerBlock(result, of: $0) } ?? block(result)) + "\n"
             }
             guard all[0].contract.caseID == result.contract.caseID else { return nil }
-            return block(result) + others(all.dropFirst().map(\.contract.caseID)) + "\n"
+            return block(result) + sameCauseLine(all.dropFirst().map(\.contract.caseID)) + "\n"
         }
     }
 
     /// Returns the cases whose cause no other case shares.
-    private static func toldAlone(_ results: [Redacted<CaseResult>]) -> [Redacted<CaseResult>] {
-        var counts: [CommonCause: Int] = [:]
-        for case let cause? in results.lazy.map({ CommonCause($0) }) {
+    private static func reportedIndividually(_ results: [Redacted<CaseResult>]) -> [Redacted<
+        CaseResult
+    >] {
+        var counts: [SharedSetupFailure: Int] = [:]
+        for case let cause? in results.lazy.map({ SharedSetupFailure($0) }) {
             counts[cause, default: 0] += 1
         }
-        return results.filter { result in CommonCause(result).map { counts[$0] == 1 } ?? true }
+        return results.filter { result in SharedSetupFailure(result).map { counts[$0] == 1 } ?? true
+        }
     }
 
     /// Returns the short block of a case that fails in the same way as a shorter case, with a
     /// reference to the shorter case.
-    private func follower(_ result: Redacted<CaseResult>, of leader: String) -> String {
+    private func followerBlock(_ result: Redacted<CaseResult>, of leader: String) -> String {
         guard let first = result.findings.first else { return block(result) }
         return headline(style.red("FAIL"), result, "\(first.code.rawValue) \(first.rule)")
             + lines("expected", first.expected, 12) + lines("actual", first.actual, 12)
@@ -127,12 +131,12 @@ package struct TerminalReport: Sendable {
             + replayLine(result)
     }
 
-    private static let othersMax = 12
+    private static let namedCaseMax = 12
 
     /// Returns the line that lists the IDs of the other cases with the same cause.
-    private func others(_ caseIDs: [String]) -> String {
-        let shown = caseIDs.prefix(Self.othersMax).joined(separator: ", ")
-        let more = caseIDs.count - Self.othersMax
+    private func sameCauseLine(_ caseIDs: [String]) -> String {
+        let shown = caseIDs.prefix(Self.namedCaseMax).joined(separator: ", ")
+        let more = caseIDs.count - Self.namedCaseMax
         return lines(
             "also",
             "\(caseIDs.count) more case\(caseIDs.count == 1 ? "" : "s") with the same cause: "
@@ -212,7 +216,7 @@ package struct TerminalReport: Sendable {
         let diagnosis = Diagnosis(first, of: result.contract)
         text += lines("cause", diagnosis.cause, 12)
         text += lines("remedy", diagnosis.remedy, 12)
-        if let choice = diagnosis.ifMeant { text += lines("intended?", choice, 12) }
+        if let choice = diagnosis.remedyIfIntended { text += lines("intended?", choice, 12) }
         text += replayLine(result)
         text += "  explain   \(replay.value.explanation(of: first.code.rawValue).printable)\n"
         if !first.code.isInconclusive, let clause = Clause.named(result.contract.clause) {
@@ -222,7 +226,7 @@ package struct TerminalReport: Sendable {
     }
 
     private func replayLine(_ result: Redacted<CaseResult>) -> String {
-        let command = replay.value.text(result.replays ?? [result.contract.caseID])
+        let command = replay.value.text(result.replayedCaseIDs ?? [result.contract.caseID])
         return "  replay    \(command.printable)\n"
     }
 
@@ -236,18 +240,18 @@ package struct TerminalReport: Sendable {
 
     /// Returns the summary of a run that stopped before it ran any case, with the reasons.
     private func stop(_ report: Redacted<RunReport>) -> String {
-        let what = "stopped before any case ran (\(report.cases.count) selected)"
-        return "\(style.bold("summary"))  \(style.red(what))\n"
-            + report.obstacles.map { lines("stop", $0, 9) }.joined()
+        let message = "stopped before any case ran (\(report.cases.count) selected)"
+        return "\(style.bold("summary"))  \(style.red(message))\n"
+            + report.skipReasons.map { lines("stop", $0, 9) }.joined()
             + indented("suite \(report.suite.prefix(19)) · seed \(report.seed)", 9)
     }
 
-    private static let leadersMax = 5
+    private static let namedLeaderMax = 5
 
     /// Returns the summary of a run: numbers of cases, clauses, values that were not compared, and
     /// the seed.
     package func summary(_ report: Redacted<RunReport>) -> String {
-        if !report.obstacles.isEmpty { return stop(report) }
+        if !report.skipReasons.isEmpty { return stop(report) }
         func count(_ verdict: Verdict, _ word: String, _ paint: (String) -> String) -> String? {
             let number = report.count(verdict)
             return number == 0 ? nil : paint("\(number) \(word)")
@@ -278,27 +282,27 @@ package struct TerminalReport: Sendable {
                 : "         \(report.backendCount) backends were handling requests for \(time) in "
                     + "total\n"
         }
-        let leading = LeadingCases(Self.toldAlone(report.cases)).all
-        for (caseID, count) in leading.prefix(Self.leadersMax) {
+        let leading = LeadingCases(Self.reportedIndividually(report.cases)).all
+        for (caseID, count) in leading.prefix(Self.namedLeaderMax) {
             let cases = "\(count) more case\(count == 1 ? "" : "s")"
             text += indented(
                 "start with \(caseID): \(cases) containing the same steps failed in the same way",
                 9
             )
         }
-        let standing = report.standing
-        text += "         clauses proven \(standing.count(.proven)) of \(standing.clauses.count)"
-        if let grade = standing.grade { text += " · grade \(style.bold(grade.rawValue))" }
+        let scorecard = report.scorecard
+        text += "         clauses proven \(scorecard.count(.proven)) of \(scorecard.clauses.count)"
+        if let grade = scorecard.grade { text += " · grade \(style.bold(grade.rawValue))" }
         text += "\n"
-        let broken = standing.names(.failed)
+        let broken = scorecard.names(.failed)
         if !broken.isEmpty {
             text += lines("", "failed clauses: " + broken.joined(separator: " "), 9)
         }
-        let unproven = standing.names(.unproven)
+        let unproven = scorecard.names(.unproven)
         if !unproven.isEmpty {
             text += lines("", "unproven clauses: " + unproven.joined(separator: " "), 9)
         }
-        for (line, clauses) in Standing.unseen(report.value.cases) {
+        for (line, clauses) in Scorecard.unobservedChecks(report.value.cases) {
             text += indented("\(clauses.joined(separator: " ")) not proven: \(line)", 9)
         }
         let skipped = Dictionary(
@@ -313,17 +317,17 @@ package struct TerminalReport: Sendable {
                 9
             )
         }
-        let volatile = Set(report.cases.flatMap(\.volatile)).sorted()
-        if !volatile.isEmpty {
-            let list = volatile.prefix(8).joined(separator: ", ")
-            let more = volatile.count > 8 ? ", …" : ""
+        let volatilePaths = Set(report.cases.flatMap(\.volatilePaths)).sorted()
+        if !volatilePaths.isEmpty {
+            let list = volatilePaths.prefix(8).joined(separator: ", ")
+            let more = volatilePaths.count > 8 ? ", …" : ""
             text += indented(
                 "not compared, because the values vary between identical runs: \(list)\(more)",
                 9
             )
         }
         for note in report.remarks { text += indented(note, 9) }
-        if report.isOutOfTime {
+        if report.hasTimedOut {
             let cut = report.cases.count { $0.verdict == .notRun && !$0.isDeclaredUnsupported }
             text += "         time limit reached, \(cut) case\(cut == 1 ? "" : "s") not run\n"
         }

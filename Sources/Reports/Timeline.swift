@@ -45,7 +45,7 @@ package struct Timeline: Sendable {
 
     private func lines(_ lineMax: Int) -> [String] {
         let shown = Self.withoutRepeatedProbes(exchanges)
-        let lines = zip(shown, Self.moments(shown)).flatMap(line)
+        let lines = zip(shown, Self.displayTimes(shown)).flatMap(line)
         guard lines.count > lineMax else { return lines }
         let half = lineMax / 2
         return lines.prefix(half) + ["  … \(lines.count - 2 * half) more exchanges …"]
@@ -66,10 +66,10 @@ package struct Timeline: Sendable {
     /// The exchanges that a sequence diagram shows, in order.
     var entries: [Entry] {
         let shown = Self.withoutRepeatedProbes(exchanges)
-        return zip(shown, Self.moments(shown)).map { exchange, moment in
+        return zip(shown, Self.displayTimes(shown)).map { exchange, timestamp in
             Entry(
                 exchange: exchange,
-                time: (moment - base).offsetText,
+                time: (timestamp - base).offsetText,
                 words: "\(subject(exchange)) \(call(exchange))",
                 outcome: outcome(exchange)
             )
@@ -80,12 +80,12 @@ package struct Timeline: Sendable {
     ///
     /// An exchange outside of the case's namespace, such as a fetch of public keys, has no time on
     /// the case's clock. It gets the time of the exchange before it.
-    private static func moments(_ exchanges: [Exchange]) -> [Instant] {
+    private static func displayTimes(_ exchanges: [Exchange]) -> [Instant] {
         let isShared = !exchanges.contains { !$0.namespace.isEmpty }
-        var moment = exchanges.first { isShared || !$0.namespace.isEmpty }?.at
+        var timestamp = exchanges.first { isShared || !$0.namespace.isEmpty }?.at
         return exchanges.map { exchange in
-            if isShared || !exchange.namespace.isEmpty { moment = exchange.at }
-            return moment ?? exchange.at
+            if isShared || !exchange.namespace.isEmpty { timestamp = exchange.at }
+            return timestamp ?? exchange.at
         }
     }
 
@@ -109,31 +109,33 @@ package struct Timeline: Sendable {
 
     /// Returns the line of an exchange, followed by lines with the rest of a long event or
     /// response.
-    private func line(_ exchange: Exchange, at moment: Instant) -> [String] {
+    private func line(_ exchange: Exchange, at timestamp: Instant) -> [String] {
         let parties = "\(pad(exchange.from.description, 10)) → \(exchange.to)"
         let start =
-            "  \(pad((moment - base).offsetText, 10)) \(pad(parties, 24)) "
+            "  \(pad((timestamp - base).offsetText, 10)) \(pad(parties, 24)) "
             + "\(pad(outcome(exchange), 11)) "
-        let said = "\(subject(exchange)) \(call(exchange))".printable
-        let rest = Self.answer(exchange).map { cut($0.printable) } ?? []
+        let messageText = "\(subject(exchange)) \(call(exchange))".printable
+        let rest = Self.responseText(exchange).map { cut($0.printable) } ?? []
         if exchange.from == .app {
             // A bridge command is one long word whose end is important.
-            let parts = cut(said, lineMax: Self.commandLineMax)
+            let parts = cut(messageText, lineMax: Self.commandLineMax)
             return [start + (parts.first ?? "")]
                 + (parts.dropFirst() + rest).map { String(repeating: " ", count: Self.indent) + $0 }
         }
-        guard case .delivery = exchange.purpose else { return shortened(start + said, rest) }
-        let parts = said.wrapped(width - start.count)
-        return shortened(start + (parts.first ?? ""), parts.dropFirst() + rest)
+        guard case .delivery = exchange.purpose else {
+            return truncatedLines(start + messageText, rest)
+        }
+        let parts = messageText.wrapped(width - start.count)
+        return truncatedLines(start + (parts.first ?? ""), parts.dropFirst() + rest)
     }
 
-    private static let answerLineMax = 3
+    private static let responseLineMax = 3
     private static let commandLineMax = 6
 
     /// Breaks JSON into lines at any character, because JSON has few spaces, and returns at most
     /// `lineMax` lines.
-    private func cut(_ answer: String, lineMax: Int = Self.answerLineMax) -> [String] {
-        var (rest, lines) = (Substring(answer), [String]())
+    private func cut(_ responseText: String, lineMax: Int = Self.responseLineMax) -> [String] {
+        var (rest, lines) = (Substring(responseText), [String]())
         while !rest.isEmpty, lines.count < lineMax {
             lines.append(String(rest.prefix(width - Self.indent)).printableStart)
             rest = rest.dropFirst(width - Self.indent)
@@ -142,7 +144,7 @@ package struct Timeline: Sendable {
         return lines
     }
 
-    private func shortened(_ first: String, _ rest: [String]) -> [String] {
+    private func truncatedLines(_ first: String, _ rest: [String]) -> [String] {
         let indent = String(repeating: " ", count: Self.indent)
         return ([first] + rest.map { indent + $0 }).map { text in
             text.count <= width ? text : String(text.prefix(width - 1)) + "…"
@@ -159,7 +161,7 @@ package struct Timeline: Sendable {
         }
         let line = "\(exchange.request.method) \(exchange.request.target)"
         switch exchange.purpose {
-        case .gesture:
+        case .userAction:
             let missing = body?["missing"]?.string.map { "did not find '\($0)'" }
             return [exchange.phone?.name, body?["text"]?.string, missing]
                 .compactMap { $0 }.joined(separator: " ")
@@ -174,7 +176,7 @@ package struct Timeline: Sendable {
 
     /// Returns the start of the backend's response body, which often contains the reason for an
     /// error.
-    private static func answer(_ exchange: Exchange) -> String? {
+    private static func responseText(_ exchange: Exchange) -> String? {
         guard exchange.to == .backend, let body = exchange.response?.body, !body.isEmpty else {
             return nil
         }
@@ -182,7 +184,7 @@ package struct Timeline: Sendable {
         case .delivery, .sentinel, .registration, .appCall, .probe:
             let text = String(decoding: body.prefix(200), as: UTF8.self)
             return "→ " + text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        case .call, .restart, .gesture, .screen: return nil
+        case .call, .restart, .userAction, .screen: return nil
         }
     }
 
@@ -192,7 +194,7 @@ package struct Timeline: Sendable {
         case .registration(let user): "register \(user)"
         case .probe(let name, let user): "probe \(name) of \(user)"
         case .sentinel: "sentinel"
-        case .gesture(let name): name
+        case .userAction(let name): name
         case .screen: "screen"
         case .restart(let text): text
         case .appCall(let name): name

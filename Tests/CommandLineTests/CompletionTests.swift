@@ -28,7 +28,7 @@ struct CompletionTests {
     }
 
     @Test(
-        "ids, clauses, codes, defects and words are offered",
+        "completion offers IDs, clauses, codes, defects and fixed words",
         arguments: [
             ("assay veri", "verify"), ("assay verify --dry", "--dry-run"),
             ("assay verify --only revenuecat/smoke/f", "revenuecat/smoke/first-purchase"),

@@ -5,7 +5,7 @@ import Testing
 @testable import AssayCLI
 
 /// `.env` beside a profile, as a backend's own libraries read it.
-@Suite("A .env beside the profile")
+@Suite("A .env file next to the profile")
 struct DotEnvTests {
     /// What the profile's command prints of a variable, when it is started.
     private static func seen(
@@ -34,7 +34,7 @@ struct DotEnvTests {
     }
 
     @Test(
-        "a name of the profile stands for what the file says",
+        "a name in the profile is replaced by the value in the .env file",
         arguments: [
             ("TOKEN=abc", "<abc>"), ("export TOKEN=abc\n", "<abc>"), ("TOKEN = a b ", "<a b>"),
             ("# TOKEN=x\nTOKEN=abc # why", "<abc>"), ("TOKEN=a#b", "<a#b>"),
@@ -50,7 +50,7 @@ struct DotEnvTests {
     }
 
     @Test(
-        "a large file with an open quotation mark is read in one pass",
+        "a large file with an unclosed quotation mark is read in one pass",
         arguments: ["OPEN=\"", "OPEN='"]
     )
     func open(line: String) async throws {
@@ -58,7 +58,7 @@ struct DotEnvTests {
         #expect(try await Self.seen(text) == "<abc>")
     }
 
-    @Test func `lint reads it as a run does`() async throws {
+    @Test func `lint reads the .env file as a run does`() async throws {
         let folder = try TemporaryFolder()
         let profile = """
             assay: 1
@@ -74,7 +74,9 @@ struct DotEnvTests {
         #expect(try await Program.run(lint, folder: folder.path).status == 0)
     }
 
-    @Test func `the environment counts more, and the file lies beside the profile`() async throws {
+    @Test func `the environment overrides the .env file, which is next to the profile`()
+        async throws
+    {
         #expect(try await Self.seen("TOKEN=file", ["TOKEN": "own"]) == "<own>")
         #expect(try await Self.seen("TOKEN=file", in: "sub/") == "<file>")
         #expect(try await Self.seen(nil) == "<none>")
@@ -90,7 +92,7 @@ struct DotEnvTests {
         EMPTY=
         """
 
-    @Test("every file is read", arguments: EdgeValues.seeds)
+    @Test("every malformed .env file is read without a crash", arguments: EdgeValues.seeds)
     func edges(seed: UInt64) async {
         var edges = EdgeValues(seed: seed, text: "env")
         for _ in 0..<EdgeValues.inputCount(500, divisor: 4) {

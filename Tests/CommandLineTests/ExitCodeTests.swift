@@ -39,7 +39,7 @@ struct ExitCodeTests {
     }
 
     @Test(
-        "wrong usage is exit 2 and says what is wrong",
+        "wrong usage exits with 2 and names the error",
         arguments: [
             (["frobnicate"], "frobnicate"), (["verify", "--sped"], "--sped"),
             (["verify"], "no backend to verify"),
@@ -115,12 +115,13 @@ struct ExitCodeTests {
     }
 
     #if os(Linux)
-    @Test func `a signal is heard from the moment on at which it no longer kills`() async throws {
+    @Test func `a signal handler is installed before the default action is disabled`() async throws
+    {
         for _ in 0..<5 {
             let program = try Program(Self.serve(""))
             let status = "/proc/\(program.identifier)/status"
             // It is caught from here on, whoever listens by now.
-            let isCaught = try await Patience.until {
+            let isCaught = try await SettleTimeout.until {
                 guard let text = try? String(contentsOfFile: status, encoding: .utf8) else {
                     return true
                 }
@@ -137,14 +138,14 @@ struct ExitCodeTests {
     #endif
 
     @Test(
-        "what is listened on for everybody is told as an address that can be called",
+        "a wildcard listen address is printed as a callable address",
         arguments: [
             ("onesignal=0.0.0.0:0", "http://127.0.0.1:"), ("onesignal=[::1]:0", "http://[::1]:"),
         ]
     )
-    func tellsCallable(listen: String, start: String) async throws {
+    func printsCallableAddress(listen: String, start: String) async throws {
         let program = try Program(Self.serve(listen))
-        #expect(try await Patience.until { program.outputSoFar.contains("control ") })
+        #expect(try await SettleTimeout.until { program.outputSoFar.contains("control ") })
         let line = try #require(
             program.outputSoFar.split(separator: "\n").first { $0.hasPrefix("onesignal") }
         )
@@ -156,13 +157,12 @@ struct ExitCodeTests {
         #expect(await program.wait().status == 0)
     }
 
-    @Test func `serve says which port is taken, keeps its state and ends on SIGTERM`() async throws
-    {
+    @Test func `serve names the port in use, keeps its state and ends on SIGTERM`() async throws {
         let folder = try TemporaryFolder()
         let first = try Program(
             Self.serve("") + ["--export-on-exit", folder.path + "/state.json"]
         )
-        #expect(try await Patience.until { first.outputSoFar.contains("control ") })
+        #expect(try await SettleTimeout.until { first.outputSoFar.contains("control ") })
         let lines = first.outputSoFar.split(separator: "\n")
         let port = try #require(
             lines.first { $0.hasPrefix("onesignal") }?.split(separator: ":").last.flatMap {
@@ -180,7 +180,7 @@ struct ExitCodeTests {
     }
 
     @Test(
-        "a state that cannot be read is exit 3 with its place",
+        "an unreadable state file exits with 3 and names the location",
         arguments: [
             ("{", "line 1, column 2"), ("[]", "was not written by assay serve"),
             ("{\"assay\": 2, \"kind\": \"services\", \"namespaces\": {}}", "format 2"),
@@ -198,7 +198,7 @@ struct ExitCodeTests {
         #expect(result.errors.contains(part), "\(result.errors)")
     }
 
-    @Test func `a time that has been begins with a dash and is no flag`() async throws {
+    @Test func `a negative time argument is not parsed as a flag`() async throws {
         let options = ["--at", "-2h", "--expires", "-1h"]
         let result = try await Program.run(["send", "RENEWAL", "--print"] + options)
         #expect(result.status == 0, "\(result.errors)")
@@ -210,7 +210,7 @@ struct ExitCodeTests {
         #expect((7_200_000...10_000_000).contains(age))
     }
 
-    @Test func `resend and send without anybody there are exit 6`() async throws {
+    @Test func `resend and send without a running server exit with 6`() async throws {
         for command in [["resend", "x"], ["send", "RENEWAL"]] {
             let result = try await Program.run(command + ["--control", "http://127.0.0.1:1"])
             #expect(result.status == 6)
@@ -218,7 +218,7 @@ struct ExitCodeTests {
         }
     }
 
-    @Test func `a report that cannot be written is told before the run`() async throws {
+    @Test func `an unwritable report path is an error before the run`() async throws {
         let result = try await Program.run(
             ["verify", "--report", "json=/proc/nope/x.json"] + Self.start()
         )
@@ -226,7 +226,7 @@ struct ExitCodeTests {
         #expect(result.errors.contains("cannot write '/proc/nope/x.json'"))
     }
 
-    @Test func `a selection of nothing is exit 4, with a suggestion`() async throws {
+    @Test func `an empty selection exits with 4 and a suggestion`() async throws {
         let result = try await Program.run(
             ["verify", "--only", Self.duplicate + "x"] + Self.start()
         )
@@ -235,7 +235,7 @@ struct ExitCodeTests {
         #expect(try await Program.run(["list", "--skip", "*"]).status == 4)
     }
 
-    @Test func `a dead target is exit 6`() async throws {
+    @Test func `an unreachable target exits with 6`() async throws {
         let result = try await Program.run([
             "verify", "--target", "http://127.0.0.1:1", "--listen", "revenuecat=127.0.0.1:0",
             "--listen", "onesignal=127.0.0.1:0",
@@ -244,14 +244,14 @@ struct ExitCodeTests {
         #expect(result.errors.contains("refused"))
     }
 
-    @Test func `a backend that does not start is exit 6 and shows its output`() async throws {
+    @Test func `a backend that does not start exits with 6 and prints its output`() async throws {
         let result = try await Program.run(["verify", "--start", "echo no database here; exit 3"])
         #expect(result.status == 6)
         #expect(result.errors.contains("it exited with status 3"))
         #expect(result.errors.contains("no database here"))
     }
 
-    @Test func `a broken contract is exit 3, and the others are run`() async throws {
+    @Test func `a broken contract exits with 3 and the other contracts run`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("contract: x/broken\ntitel: T\n", to: "mine/x/broken.yaml")
         let result = try await Program.run(
@@ -264,7 +264,7 @@ struct ExitCodeTests {
         #expect(result.output.contains("1 passed"))
     }
 
-    @Test func `a profile with a typo is exit 3`() async throws {
+    @Test func `a profile with a typo exits with 3`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("assay: 1\ntarget: http://127.0.0.1:1\nendpints: {}\n", to: "assay.yaml")
         let result = try await Program.run(["verify"], folder: folder.path)
@@ -272,7 +272,7 @@ struct ExitCodeTests {
         #expect(result.errors.contains("assay.yaml:3:1: error: unknown key 'endpints'"))
     }
 
-    @Test func `green is exit 0, with every report`() async throws {
+    @Test func `a passing run exits with 0 and writes every report`() async throws {
         let folder = try TemporaryFolder()
         let result = try await Program.run(
             [
@@ -290,7 +290,7 @@ struct ExitCodeTests {
         #expect(folder.read("out/r.xml")?.contains("failures=\"0\"") == true)
     }
 
-    @Test func `a defect is exit 1 and explains itself`() async throws {
+    @Test func `a defect exits with 1 and is explained`() async throws {
         let result = try await Program.run(
             ["verify", "--only", "revenuecat/tolerance/malformed-text/text:hello"]
                 + Self.start("malformed-500")
@@ -305,7 +305,7 @@ struct ExitCodeTests {
         }
     }
 
-    @Test func `known failures are green, and the list must stay true`() async throws {
+    @Test func `known failures pass, and an outdated list is an error`() async throws {
         let folder = try TemporaryFolder()
         let id = "revenuecat/tolerance/malformed-text/text:hello"
         try folder.write("\(id) E101 ticket 7\n", to: "known.txt")
@@ -324,7 +324,7 @@ struct ExitCodeTests {
         #expect(broken.status == 3)
     }
 
-    @Test func `a backend that cannot be looked at is exit 5, never green`() async throws {
+    @Test func `a backend that cannot be observed exits with 5`() async throws {
         let result = try await Program.run(
             ["verify", "--only", "revenuecat/safety-net/transfer-moves-access"] + Self.start()
         )
@@ -333,7 +333,7 @@ struct ExitCodeTests {
         #expect(result.output.contains("probes"))
     }
 
-    @Test func `a secret reaches no output`() async throws {
+    @Test func `a secret appears in no output`() async throws {
         let folder = try TemporaryFolder()
         try folder.write(
             "assay: 1\nsecrets: {revenuecat-authorization: Bearer planted-secret-value}\n",
@@ -354,7 +354,7 @@ struct ExitCodeTests {
         #expect(!everything.contains("planted-secret"))
     }
 
-    @Test func `an interrupted run reports what it has`() async throws {
+    @Test func `an interrupted run reports its results so far`() async throws {
         let folder = try TemporaryFolder()
         // The backend itself interrupts the run at the first event, which it never answers: no
         // machine is so slow that the run is over before.
@@ -413,7 +413,7 @@ struct ExitCodeTests {
         #expect(try await Program.run(["lint", "--schema", "contract"]).output.contains("$schema"))
     }
 
-    @Test func `what a backend may do is asked by its name or its level`() async throws {
+    @Test func `backend capabilities are looked up by name or by level`() async throws {
         let target = ["verify", "--target", "http://127.0.0.1:1", "--only"]
         let folder = try await Program.run(target + ["revenuecat/retry/push-empty*"])
         #expect(folder.status == 4)
@@ -426,7 +426,7 @@ struct ExitCodeTests {
         #expect(name.status == 6)
     }
 
-    @Test func `send prints what it would send`() async throws {
+    @Test func `send prints the request in a dry run`() async throws {
         let result = try await Program.run(
             ["send", "TRANSFER", "--from", "ada", "--user", "bob", "--print"]
         )
@@ -436,7 +436,7 @@ struct ExitCodeTests {
         #expect(event?["transferred_to"] == ["bob"])
     }
 
-    @Test func `any field of an event can be set, and when it happened`() async throws {
+    @Test func `every field and the time of an event can be set`() async throws {
         let result = try await Program.run([
             "send", "RENEWAL", "--print", "--at", "2026-05-01T10:00:00Z", "--set",
             "event.price=4.99",
@@ -452,7 +452,7 @@ struct ExitCodeTests {
         #expect(event?["event_timestamp_ms"]?.int64 == 1_777_629_600_000)
     }
 
-    @Test func `send to nobody is exit 6`() async throws {
+    @Test func `send without a recipient exits with 6`() async throws {
         let result = try await Program.run(["send", "RENEWAL", "--to", "http://127.0.0.1:1/x"])
         #expect(result.status == 6)
     }

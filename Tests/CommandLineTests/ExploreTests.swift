@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Lives that nobody wrote down, as somebody at a prompt or in CI meets them.
-@Suite("Lives that are explored")
+@Suite("Exploring customer histories")
 struct ExploreTests {
     private static let profile = """
         assay: 1
@@ -36,7 +36,7 @@ struct ExploreTests {
         )
     }
 
-    @Test func `a correct backend keeps every life, and leaves a corpus`() async throws {
+    @Test func `a correct backend passes every history and a corpus is saved`() async throws {
         let folder = try TemporaryFolder()
         let words = ["--histories", "40", "--seed", "1", "--corpus", "corpus"]
         let result = try await explore(words, in: folder)
@@ -44,12 +44,12 @@ struct ExploreTests {
         #expect(result.output.contains("40 histories in "))
         #expect(result.output.contains("coverage"))
         #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
-        let lives = Self.names(folder.path + "/corpus/histories")
-        #expect(lives.count > 10)
+        let histories = Self.names(folder.path + "/corpus/histories")
+        #expect(histories.count > 10)
         // The same seed, the same lives, however the machine is.
         let other = try TemporaryFolder()
         _ = try await explore(words + ["--jobs", "2"], in: other)
-        #expect(Self.names(other.path + "/corpus/histories") == lives)
+        #expect(Self.names(other.path + "/corpus/histories") == histories)
         // What was kept is played first, and what another version wrote is told and left alone.
         try folder.write("history 0\nperson ada\n", to: "corpus/histories/old.history")
         let again = try await explore(["--histories", "20", "--corpus", "corpus"], in: folder)
@@ -58,7 +58,7 @@ struct ExploreTests {
         #expect(folder.read("corpus/histories/old.history") == "history 0\nperson ada\n")
     }
 
-    @Test func `what breaks a backend is made small, and its contract fails by itself`()
+    @Test func `a failing history is shrunk and its contract fails by itself`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -90,7 +90,7 @@ struct ExploreTests {
         }
     }
 
-    @Test func `corpora are joined`() async throws {
+    @Test func `corpora can be merged`() async throws {
         let folder = try TemporaryFolder()
         for part in ["1/2", "2/2"] {
             let result = try await explore(
@@ -119,7 +119,7 @@ struct ExploreTests {
     }
 
     @Test(
-        "wrong usage is told before anything starts",
+        "wrong usage is reported before anything starts",
         arguments: [
             (["--only", "transfusions"], Int32(2), "neither an operation nor a fault"),
             (["--for", "soon"], 2, "is not a duration"), (["--histories", "0"], 2, "--histories"),
@@ -134,7 +134,7 @@ struct ExploreTests {
         #expect(result.errors.contains(text), "\(result.errors)")
     }
 
-    @Test func `what the profile leaves out is not asked for in silence`() async throws {
+    @Test func `requested faults that the profile does not support are reported`() async throws {
         let folder = try TemporaryFolder()
         for (name, reason) in [("sign-up", "accounts"), ("crash", "restart")] {
             let result = try await explore(["--histories", "5", "--only", name], in: folder)
@@ -143,7 +143,7 @@ struct ExploreTests {
         }
     }
 
-    @Test func `lives of an app are the same in every process`() async throws {
+    @Test func `app histories are the same in every process`() async throws {
         let folder = try TemporaryFolder()
         let words = ["explore", "--app", "--scripted", "--histories", "200", "--seed", "x"]
         var covered: Set<String> = []
@@ -158,7 +158,8 @@ struct ExploreTests {
         #expect(covered.count == 1)
     }
 
-    @Test func `lives of an app are kept as contracts and begin the next`() async throws {
+    @Test func `app histories are saved as contracts and reused by the next campaign`() async throws
+    {
         let folder = try TemporaryFolder()
         let words = ["explore", "--app", "--scripted", "--corpus", "corpus"]
         let start = ["--histories", "60", "--seed", "1"]
@@ -167,8 +168,8 @@ struct ExploreTests {
         let kept = Self.names(folder.path + "/corpus/phones")
         #expect(kept.count > 20)
         // What is kept covers all that was played: played anew it is nothing new.
-        let lives = ["--histories", "\(kept.count)", "--seed", "2"]
-        let again = try await Program.run(words + lives, folder: folder.path)
+        let histories = ["--histories", "\(kept.count)", "--seed", "2"]
+        let again = try await Program.run(words + histories, folder: folder.path)
         #expect(again.status == 0, "\(again.output)\(again.errors)")
         #expect(Self.names(folder.path + "/corpus/phones") == kept)
         let defect = ["--histories", "\(kept.count)", "--defect", "never-unlocks", "--fail-fast"]
@@ -187,7 +188,7 @@ struct ExploreTests {
         #expect(broken.errors.contains("corpus/phones/a.yaml:"))
     }
 
-    @Test func `an app that breaks a promise is found, and its file shows it again`()
+    @Test func `a broken app invariant is found and its file reproduces it`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -208,7 +209,8 @@ struct ExploreTests {
         }
     }
 
-    @Test func `a backend that takes no event is told before the first life`() async throws {
+    @Test func `a backend that accepts no event is reported before the first history`() async throws
+    {
         let folder = try TemporaryFolder()
         let profile = "endpoints: {revenuecat-webhook: POST /nowhere}"
         try folder.write(
@@ -226,7 +228,7 @@ struct ExploreTests {
         #expect((result.output + result.errors).contains("/nowhere"))
     }
 
-    @Test func `a corpus that cannot be read is no corpus`() async throws {
+    @Test func `an unreadable corpus file is an error`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("history 1\noperation 0 -1d ada eat\n", to: "corpus/histories/a.history")
         let result = try await explore(["--histories", "5", "--corpus", "corpus"], in: folder)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The output of a backend reaches the terminal and the log of a CI service as text.
-@Suite("Foreign output")
+@Suite("Untrusted output")
 struct ForeignOutputTests {
     private static let secret = "planted7Zq9"
 
@@ -21,7 +21,7 @@ struct ForeignOutputTests {
     }
 
     @Test(
-        "what a backend prints when it does not start is no command, and shows no secret",
+        "output of a backend that fails to start contains no workflow command and no secret",
         arguments: ["verify", "doctor", "init", "explore"]
     )
     func failing(command: String) async throws {
@@ -34,7 +34,7 @@ struct ForeignOutputTests {
         #expect(!text.unicodeScalars.contains { $0 == "\u{1b}" || $0 == "\u{202e}" })
     }
 
-    @Test func `under GitHub Actions its lines stand between commands of ours`() async throws {
+    @Test func `GitHub Actions output of a backend is wrapped in stop-commands`() async throws {
         let result = try await Program.run(
             ["verify", "--start", Self.start],
             environment: ["GITHUB_ACTIONS": "true"]
@@ -46,7 +46,7 @@ struct ForeignOutputTests {
         #expect(commands.last ?? "" == "::\(token)::")
     }
 
-    @Test func `annotations that a run prints are commands all the same`() async throws {
+    @Test func `annotations printed by a run are still workflow commands`() async throws {
         let result = try await Program.run(
             ["verify", "--only", "revenuecat/smoke/first-purchase", "--report", "github=-"]
                 + ExitCodeTests.start(),
@@ -56,7 +56,7 @@ struct ForeignOutputTests {
         #expect(result.output.contains("\n::notice title=Assay::1 passed"), "\(result.output)")
     }
 
-    @Test func `the name of a file is no command`() async throws {
+    @Test func `a file name is not parsed as a workflow command`() async throws {
         let result = try await Program.run(["judge", "x\n::error::planted"])
         #expect(result.status == 2 || result.status == 3)
         #expect(!Self.lines(result.errors).contains(where: Self.isCommand), "\(result.errors)")

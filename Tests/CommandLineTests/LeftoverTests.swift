@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is in the temporary folder when a run ends in a way that nobody planned.
-@Suite("What is left of a run")
+@Suite("Leftovers of a run")
 struct LeftoverTests {
     /// A run whose backend never answers its readiness, with a temporary folder of its own.
     private static func hanging(_ folder: TemporaryFolder) throws -> Program {
@@ -25,7 +25,7 @@ struct LeftoverTests {
     }
 
     @Test(arguments: [1, 2])
-    func `nothing is left after Ctrl-C, once or twice`(times: Int) async throws {
+    func `no process or folder remains after Ctrl-C, once or twice`(times: Int) async throws {
         let folder = try TemporaryFolder()
         let program = try Self.hanging(folder)
         let hasBegun = try await program.comesTo { !Self.left(folder).isEmpty }
@@ -41,7 +41,7 @@ struct LeftoverTests {
         #expect(Self.left(folder) == [])
     }
 
-    @Test func `what a kill left is gone at the next start`() async throws {
+    @Test func `leftovers of a killed run are removed at the next start`() async throws {
         let folder = try TemporaryFolder()
         let program = try Self.hanging(folder)
         let hasBegun = try await program.comesTo {

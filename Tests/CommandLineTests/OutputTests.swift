@@ -34,7 +34,7 @@ struct OutputTests {
         return rows
     }
 
-    @Test func `the exit codes of --help are those of the CI page`() async throws {
+    @Test func `the exit codes of --help match the CI page`() async throws {
         let table = try await Self.table()
         #expect(table.map(\.code) == [0, 1, 2, 3, 4, 5, 6, 70, 74, 130])
         let rows = Repository.text(of: Self.page).split(separator: "\n")
@@ -42,7 +42,7 @@ struct OutputTests {
         #expect(rows == table.map { "| \($0.code) | \($0.meaning) |" })
     }
 
-    @Test func `a page names no exit code that the table lacks`() async throws {
+    @Test func `documentation pages name only exit codes from the table`() async throws {
         let codes = Set(try await Self.table().map(\.code))
         let pages = Repository.files(below: "Sources/Conformance/Conformance.docc", ending: "md")
             .filter { !$0.path.contains("/Decisions/") && !$0.path.hasSuffix("/Changelog.md") }
@@ -56,7 +56,7 @@ struct OutputTests {
 
     // MARK: Reports of an earlier run
 
-    @Test func `a run that is killed leaves no report of an earlier one`() async throws {
+    @Test func `a killed run leaves no report of an earlier run`() async throws {
         let folder = try TemporaryFolder()
         try folder.write(
             "assay: 1\nstart: {command: exec sleep 3000, timeout: 50m}\n",
@@ -78,7 +78,7 @@ struct OutputTests {
     }
 
     @Test(arguments: ["judge", "merge", "app", "explore", "verify"])
-    func `a command without a result leaves no report, neither an old nor an empty one`(
+    func `a command without a result leaves neither an old nor an empty report`(
         command: String
     ) async throws {
         let folder = try TemporaryFolder()
@@ -96,7 +96,7 @@ struct OutputTests {
         #expect((folder.read("old.json") == nil) == (command != "app"))
     }
 
-    @Test func `a dry run and a wrong report option leave an earlier report alone`() async throws {
+    @Test func `a dry run or an invalid report option keeps the earlier report`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("yesterday", to: "r.json")
         let verify = ["verify", "--start", "exit 3", "--report", "json=r.json"]
@@ -110,7 +110,7 @@ struct OutputTests {
         #expect(folder.read("r.json") == "yesterday")
     }
 
-    @Test func `the summary of a CI step keeps the lines of other commands`() async throws {
+    @Test func `the CI step summary keeps lines of other commands`() async throws {
         let folder = try TemporaryFolder()
         let summary = try folder.write("lines of another command\n", to: "summary.md")
         let result = try await Program.run(
@@ -124,7 +124,7 @@ struct OutputTests {
 
     // MARK: Baselines
 
-    @Test func `a baseline that is not there yet is an empty list`() async throws {
+    @Test func `a missing baseline file is an empty list`() async throws {
         let folder = try TemporaryFolder()
         let result = try await Program.run(
             ["verify", "--start", "exit 3", "--baseline", "known.txt"],

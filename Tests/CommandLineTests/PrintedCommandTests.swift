@@ -34,7 +34,8 @@ struct PrintedCommandTests {
         return try #require(lines.first).drop { $0 != "/" }.description
     }
 
-    @Test func `the replay of a user's own contract finds it again`() async throws {
+    @Test func `the printed replay command of a user contract reproduces the finding`() async throws
+    {
         let folder = try Self.folder()
         let first = try await Program.run(
             ["verify", "--contracts", "it's mine", "--only", "own/never"] + ExitCodeTests.start(),
@@ -48,7 +49,7 @@ struct PrintedCommandTests {
         #expect(try Self.line("replay", in: again.output) == line)
     }
 
-    @Test func `the replay of a file given by its path names the file`() async throws {
+    @Test func `the replay command of a contract path names the file`() async throws {
         let folder = try Self.folder()
         let first = try await Program.run(
             ["verify", "it's mine/own/never.yaml"],
@@ -63,7 +64,7 @@ struct PrintedCommandTests {
         #expect(again.output.contains("1 case"))
     }
 
-    @Test func `a saved run is shown again by the line that its report prints`() async throws {
+    @Test func `the printed command shows a saved run again`() async throws {
         let folder = try Self.folder()
         let first = try await Program.run(
             ["verify", "it's mine/own/never.yaml", "--save", "a run.ndjson"]
@@ -78,7 +79,7 @@ struct PrintedCommandTests {
         #expect(again.output == judged.output)
     }
 
-    @Test func `the replay of a scripted app keeps its defects`() async throws {
+    @Test func `the replay command of a scripted app keeps its defects`() async throws {
         let folder = try TemporaryFolder()
         let first = try await Program.run(
             ["app", "--scripted", "--defect", "paywall-ungated", "--only", "C-16"],
@@ -91,7 +92,7 @@ struct PrintedCommandTests {
         #expect(again.output.contains("1 case"))
     }
 
-    @Test func `the explanation of a finding is found by the printed line`() async throws {
+    @Test func `the printed explain command finds the finding`() async throws {
         let folder = try TemporaryFolder()
         let first = try await Program.run(
             ["app", "--scripted", "--defect", "paywall-ungated", "--only", "C-16"],

@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 /// Runs before, after and around a run: what would run, what failed last, and again on a change.
-@Suite("Runs that are foretold, and run again")
+@Suite("Dry runs and reruns")
 struct RepeatedRunTests {
     private static let only = ["--only", "revenuecat/idempotency/duplicate-initial-purchase"]
 
-    @Test func `a dry run says what would run and starts nothing`() async throws {
+    @Test func `a dry run lists the cases and starts nothing`() async throws {
         let folder = try TemporaryFolder()
         let profile = """
             assay: 1
@@ -37,7 +37,7 @@ struct RepeatedRunTests {
         #expect(nothing.status == 4)
     }
 
-    @Test func `only what failed runs again, with the seed of its run`() async throws {
+    @Test func `only failed cases rerun, with the seed of their run`() async throws {
         let folder = try TemporaryFolder()
         let outside = ["CI": ""]
         func run(_ words: [String], _ defect: String?) async throws -> Program.Result {
@@ -71,7 +71,7 @@ struct RepeatedRunTests {
         #expect(other.errors.contains("remove it and run again"))
     }
 
-    @Test func `what a run that was cut off did not come to is remembered still`() async throws {
+    @Test func `cases that an interrupted run did not reach stay remembered`() async throws {
         let folder = try TemporaryFolder()
         let outside = ["CI": ""]
         func run(_ words: [String], _ defect: String?) async throws -> Program.Result {
@@ -99,7 +99,7 @@ struct RepeatedRunTests {
         #expect(left.contains("copies:800") && !left.contains("copies:2\""))
     }
 
-    @Test func `what a whole run no longer lists is forgotten`() async throws {
+    @Test func `cases that a complete run no longer lists are forgotten`() async throws {
         let folder = try TemporaryFolder()
         let gone = #"{"assay": 1, "seed": "7", "failed": ["gone/case"]}"#
         try folder.write(gone, to: ".assay/last-run.json")
@@ -113,7 +113,7 @@ struct RepeatedRunTests {
         #expect(folder.read(".assay/last-run.json")?.contains("gone/case") == false)
     }
 
-    @Test func `the control API listens where the variable says`() async throws {
+    @Test func `the control API listens at the address in the variable`() async throws {
         let folder = try TemporaryFolder()
         let program = try Program(
             ["verify", "--keep"] + Self.only + ExitCodeTests.start(nil),
@@ -126,7 +126,7 @@ struct RepeatedRunTests {
         #expect(await program.wait().status == 0)
     }
 
-    @Test func `a dry run over contracts that cannot be read is no success`() async throws {
+    @Test func `a dry run with unreadable contracts fails`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("contract: [", to: "mine/bad.yaml")
         let result = try await Program.run(
@@ -137,7 +137,7 @@ struct RepeatedRunTests {
         #expect(result.output.contains("would run 2"))
     }
 
-    @Test func `what a run writes itself is no change, and nothing to watch is an error`()
+    @Test func `own output files trigger no rerun, and an empty watch list is an error`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -170,7 +170,7 @@ struct RepeatedRunTests {
         _ = await program.wait()
     }
 
-    @Test func `a run that fails in CI leaves nothing, and a green one leaves nothing anywhere`()
+    @Test func `a failed CI run and a passing run leave no files`()
         async throws
     {
         for (defect, ci) in [("no-dedupe", "true"), (nil, "")] as [(String?, String)] {
@@ -185,7 +185,7 @@ struct RepeatedRunTests {
         }
     }
 
-    @Test func `a change of a file that is watched runs the suite again`() async throws {
+    @Test func `a change to a watched file reruns the suite`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("no-dedupe", to: "defect.py")
         let profile = """

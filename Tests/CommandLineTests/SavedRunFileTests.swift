@@ -5,7 +5,7 @@ import Testing
 /// The file of a run that ended by itself.
 @Suite("Saved run files")
 struct SavedRunFileTests {
-    @Test func `a run that ends by itself leaves a complete file for its owner alone`()
+    @Test func `a completed run writes a complete file readable only by its owner`()
         async throws
     {
         let folder = try TemporaryFolder()

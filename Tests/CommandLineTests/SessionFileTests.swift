@@ -8,7 +8,7 @@ struct SessionFileTests {
     private static let recording = Repository.root
         .appendingPathComponent("recordings/revenuecat")
 
-    @Test func `a golden is written beside its recording, wherever that lies`() async throws {
+    @Test func `a golden is written next to its recording`() async throws {
         let shipped = try #require(
             FileManager.default.enumerator(atPath: Self.recording.path)?
                 .compactMap { $0 as? String }.sorted().first { $0.hasSuffix("recording.ndjson") }
@@ -34,7 +34,7 @@ struct SessionFileTests {
         #expect(folder.read("mine/shop/buy/golden.yaml.new") != nil)
     }
 
-    @Test func `fakes for a container are told by the host that was said`() async throws {
+    @Test func `fakes for a container are printed with the given host`() async throws {
         let result = try await Program.run([
             "verify", "--advertise", "fakes.example", "--start",
             "echo $ONESIGNAL_API_BASE $REVENUECAT_API_BASE; exit 3",
@@ -46,7 +46,7 @@ struct SessionFileTests {
         #expect(told.allSatisfy { $0.hasPrefix("http://fakes.example:") })
     }
 
-    @Test func `a started backend is not told what the control API demands`() async throws {
+    @Test func `a started backend does not receive the control API token`() async throws {
         let result = try await Program.run(
             ["verify", "--start", "echo \"token <$ASSAY_CONTROL_TOKEN> <$KEPT>\"; exit 3"],
             environment: ["ASSAY_CONTROL_TOKEN": "let-me-in", "KEPT": "kept"]
@@ -54,7 +54,7 @@ struct SessionFileTests {
         #expect(result.errors.contains("token <> <kept>"))
     }
 
-    @Test func `an import without answers is repeated with them, and one that has them stays`()
+    @Test func `an import without responses is sent again, and one with responses is kept`()
         async throws
     {
         let names = ["control", "revenuecat", "onesignal", "firebase", "purchasely", "despia"]

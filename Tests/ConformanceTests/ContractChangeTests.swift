@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What two versions of a contract say differently: all of it, and whole.
-@Suite("Contracts, changed")
+@Suite("Contract changes")
 struct ContractChangeTests {
     private static let place = SmallContracts.place
 
@@ -23,7 +23,7 @@ struct ContractChangeTests {
     }
 
     /// `place pointer: old → new`.
-    private static func told(_ change: ContractChange) -> String {
+    private static func printed(_ change: ContractChange) -> String {
         let place =
             change.place.joined(separator: " › ")
             + (change.pointer.map { " \($0)" } ?? "")
@@ -158,13 +158,13 @@ struct ContractChangeTests {
         ),
     ]
 
-    @Test("a change is told", arguments: changes.indices)
+    @Test("a change is printed", arguments: changes.indices)
     func change(index: Int) {
-        let (name, old, new, told) = Self.changes[index]
-        #expect(ContractChange.all(from: old, to: new).map(Self.told) == told, "\(name)")
+        let (name, old, new, printed) = Self.changes[index]
+        #expect(ContractChange.all(from: old, to: new).map(Self.printed) == printed, "\(name)")
         #expect(ContractChange.all(from: old, to: old).isEmpty)
         #expect(
-            ContractChange.all(from: new, to: old).isEmpty == told.isEmpty,
+            ContractChange.all(from: new, to: old).isEmpty == printed.isEmpty,
             "a change has a way back"
         )
     }

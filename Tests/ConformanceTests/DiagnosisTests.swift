@@ -17,24 +17,24 @@ struct DiagnosisTests {
         return Diagnosis(finding, of: contract)
     }
 
-    @Test func `a wrong status before Firebase says nothing of RevenueCat's 200`() {
-        let firebase = diagnosis(.answerStatus, "F-01")
+    @Test func `a wrong Firebase status is not explained by the RevenueCat 200 rule`() {
+        let firebase = diagnosis(.responseStatus, "F-01")
         #expect(!firebase.cause.contains("RevenueCat"))
         #expect(firebase.cause.contains("ends as a 500"))
         #expect(firebase.remedy == Clause.named("F-01")?.build)
         // The entitlement's law knows nothing of statuses.
         #expect(
-            diagnosis(.answerStatus, "S-10").cause == FindingCode.answerStatus.explanation.cause
+            diagnosis(.responseStatus, "S-10").cause == FindingCode.responseStatus.explanation.cause
         )
     }
 
-    @Test func `an expired token that is let in says nothing of Authorization values`() {
-        let cause = diagnosis(.intruderAccepted, "F-02").cause
+    @Test func `an accepted expired token is not explained by the Authorization header`() {
+        let cause = diagnosis(.unauthenticatedAccepted, "F-02").cause
         #expect(cause.contains("'exp' is not checked"))
         #expect(!cause.contains("Authorization"))
     }
 
-    @Test("what was in the way is not the clause's", arguments: FindingCode.allCases)
+    @Test("an environment problem is not attributed to the clause", arguments: FindingCode.allCases)
     func doubts(code: FindingCode) {
         guard code.isInconclusive else { return }
         let told = diagnosis(code, "S-03")
@@ -42,21 +42,24 @@ struct DiagnosisTests {
         #expect(told.remedy == code.explanation.remedy)
     }
 
-    @Test func `a remedy that was found out stays`() {
-        #expect(diagnosis(.stateValue, "S-10", remedy: "turn it").remedy == "turn it")
+    @Test func `a remedy that was found is kept`() {
+        #expect(diagnosis(.wrongStateValue, "S-10", remedy: "turn it").remedy == "turn it")
     }
 
-    @Test func `a clause that nobody explains has the code's words`() {
-        let told = diagnosis(.stateValue, "X-1")
-        #expect(told.cause == FindingCode.stateValue.explanation.cause)
+    @Test func `a clause without an explanation uses the text of the code`() {
+        let told = diagnosis(.wrongStateValue, "X-1")
+        #expect(told.cause == FindingCode.wrongStateValue.explanation.cause)
     }
 
-    @Test func `what may be meant so is named with the line that says it`() {
-        let meant = diagnosis(.userMissing, "S-21", needs: [.push, .safetyNet]).ifMeant
+    @Test func `a likely mistake is named with its profile line`() {
+        let meant = diagnosis(.userMissing, "S-21", needs: [.push, .createsUnknownUsers])
+            .remedyIfIntended
         #expect(meant?.contains("features: {except: [safety-net]}") == true)
-        #expect(diagnosis(.userMissing, "S-21", needs: [.push]).ifMeant == nil)
+        #expect(diagnosis(.userMissing, "S-21", needs: [.push]).remedyIfIntended == nil)
         // A doubt is not the backend's decision.
-        #expect(diagnosis(.unobservable, "S-21", needs: [.safetyNet]).ifMeant == nil)
+        #expect(
+            diagnosis(.unobservable, "S-21", needs: [.createsUnknownUsers]).remedyIfIntended == nil
+        )
     }
 
     // MARK: Hints
@@ -84,7 +87,7 @@ struct DiagnosisTests {
         return builder.evidence
     }
 
-    @Test func `an event that names two announced ids of one person is told`() {
+    @Test func `an event with two registered IDs of one person is reported`() {
         let names = Namespace(name: "namespace-0", idForm: .string)
         let (id, other) = (names.id(of: "ada"), names.anonymousID(of: "ada"))
         let hints = evidence([id, other], announced: [id, other]).hints

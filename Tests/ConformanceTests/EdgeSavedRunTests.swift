@@ -23,7 +23,7 @@ struct EdgeSavedRunTests {
                 EvidenceBuilder.push(to: id), EvidenceBuilder.push(to: id, key: nil),
                 EvidenceBuilder.probe(["access": true, "until": 1_795_000_000_000]),
             ]
-            builder.twins = [
+            builder.baselines = [
                 [
                     EvidenceBuilder.delivery(invoked: 3, completed: 4),
                     EvidenceBuilder.push(to: id),
@@ -36,7 +36,10 @@ struct EdgeSavedRunTests {
             .map { try JSONValue(parsing: Array($0.utf8)) }
     }
 
-    @Test("a changed run is judged, or refused with its line", arguments: EdgeValues.seeds)
+    @Test(
+        "a modified saved run is judged, or refused with its line number",
+        arguments: EdgeValues.seeds
+    )
     func changed(seed: UInt64) async throws {
         var edges = EdgeValues(seed: seed, text: "saved run")
         let lines = try Self.lines()
@@ -61,7 +64,7 @@ struct EdgeSavedRunTests {
     }
 
     @Test(
-        "a time more than 10,000 years away is refused with its line",
+        "a time beyond 10,000 years is refused with its line number",
         arguments: [Int64.min, -316_224_000_000_000_001, 316_224_000_000_000_001, .max]
     )
     func times(microseconds: Int64) throws {

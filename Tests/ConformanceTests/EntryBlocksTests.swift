@@ -10,7 +10,7 @@ struct EntryBlocksTests {
         return entry
     }
 
-    @Test("entries come and go in any rhythm", arguments: 0..<12)
+    @Test("entries are added and dropped in any order", arguments: 0..<12)
     func rhythm(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var blocks = EntryBlocks()
@@ -23,7 +23,7 @@ struct EntryBlocksTests {
                 next += 1
             }
             let goes = Int.random(in: 0...1100, using: &generator)
-            for _ in 0..<min(goes, model.count) { blocks.forgetFirst() }
+            for _ in 0..<min(goes, model.count) { blocks.dropOldest() }
             model.removeFirst(min(goes, model.count))
             if let index = model.indices.randomElement(using: &generator) {
                 blocks[index] = Self.entry(-model[index])
@@ -35,13 +35,16 @@ struct EntryBlocksTests {
         #expect(next > EntryBlocks.size * 4, "several blocks were filled")
     }
 
-    @Test("a block that is exactly full, and one that is exactly forgotten", arguments: [1, 2, 3])
+    @Test(
+        "a block that is exactly full and a block that is entirely dropped",
+        arguments: [1, 2, 3]
+    )
     func bounds(blockCount: Int) {
         var blocks = EntryBlocks()
         let size = EntryBlocks.size * blockCount
         for number in 0..<size { blocks.append(Self.entry(number)) }
         #expect(blocks.last?.sequence == Int32(size - 1))
-        for _ in 0..<size { blocks.forgetFirst() }
+        for _ in 0..<size { blocks.dropOldest() }
         #expect(blocks.isEmpty)
         blocks.append(Self.entry(7))
         #expect(blocks.map(\.sequence) == [7])

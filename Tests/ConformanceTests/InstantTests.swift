@@ -4,7 +4,7 @@ import Testing
 @Suite("Time")
 struct InstantTests {
     @Test(
-        "as HTTP dates an answer",
+        "the HTTP date of a response",
         arguments: [
             (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
             (784_111_777_000, "Sun, 06 Nov 1994 08:49:37 GMT"),
@@ -31,7 +31,7 @@ struct InstantTests {
 
     /// Dates that others write: whatever is done with them, nothing traps.
     @Test(
-        "no date is too far away",
+        "no date overflows",
         arguments: [.min, .min + 1, -1_000_000_000_000_001, -1, 0, 1, .max - 1, .max] as [Int64]
     )
     func extremes(milliseconds: Int64) {

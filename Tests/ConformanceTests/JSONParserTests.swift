@@ -4,7 +4,7 @@ import Testing
 @Suite("JSON parsing")
 struct JSONParserTests {
     @Test(
-        "what is read is written as it was",
+        "JSON text round-trips unchanged",
         arguments: [
             "null", "true", "false", "0", "-0", "0.0", "0.00", "1E400", "9223372036854775807",
             "18446744073709551616", "0.1000000000000000055511151231257827", "\"\"", "\"a\\nb\"",
@@ -21,7 +21,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "a problem is reported where it stands",
+        "a problem is reported at its position",
         arguments: [
             ("", JSONError.Problem.unexpectedEnd, 1, 1),
             ("{\"a\":1,\n \"a\":2}", .duplicateKey("a"), 2, 2),
@@ -55,7 +55,7 @@ struct JSONParserTests {
         }
     }
 
-    @Test func `depth is bounded, so that no input exhausts the stack`() {
+    @Test func `nesting depth is limited`() {
         let bytes = [UInt8](repeating: UInt8(ascii: "["), count: 1_000_000)
         do throws(JSONError) {
             _ = try JSONValue(parsing: bytes)
@@ -72,7 +72,7 @@ struct JSONParserTests {
         #expect(value.text == "{\"a\":1,\"a\":2}")
     }
 
-    @Test("damaged text is refused or read, and never traps", arguments: 0..<UInt64(200))
+    @Test("damaged text is refused or read without a trap", arguments: 0..<UInt64(200))
     func survivesDamage(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var bytes = Array(#"{"a":[1,-2.5e+3,"\u00e9\\",true,null,{"b":{}}],"c":"é"}"#.utf8)
@@ -130,7 +130,7 @@ struct JSONValueTests {
         #expect(JSONPointer("event") == nil)
     }
 
-    @Test func `differences name each place once`() throws {
+    @Test func `differences list each location once`() throws {
         let left = try JSONValue(parsing: #"{"a":1,"b":[1,2],"c":{"d":1}}"#)
         let right = try JSONValue(parsing: #"{"a":1,"b":[1,3],"c":{"d":1,"e":2}}"#)
         let places = left.differences(from: right).map(\.pointer.description)

@@ -6,9 +6,9 @@ import Testing
 struct JSONPropertyTests {
     private static let seeds: Range<UInt64> = 0..<1000
 
-    @Test func `what is written is read back`() throws {
+    @Test func `written JSON is read back`() throws {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let value = made.json()
             #expect(try JSONValue(parsing: value.bytes) == value, "seed \(seed)")
             #expect(try JSONValue(parsing: value.bytes).text == value.text, "seed \(seed)")
@@ -17,9 +17,9 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test func `a line stays a line`() {
+    @Test func `a line stays on one line`() {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let bytes = made.json().bytes
             #expect(!bytes.contains { $0 < 0x20 }, "seed \(seed): a control character")
         }
@@ -27,7 +27,7 @@ struct JSONPropertyTests {
 
     @Test func `order of members changes neither equality nor hash`() {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let value = made.json()
             let other = made.reordered(value)
             #expect(value == other, "seed \(seed)")
@@ -36,9 +36,9 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test func `two values are equal or differ somewhere, and in both directions`() {
+    @Test func `two values are equal or differ at some location, in both directions`() {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let (left, right) = (made.json(), made.json())
             let there = left.differences(from: right)
             let back = right.differences(from: left)
@@ -51,9 +51,9 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test func `putting the differences right makes the values equal`() {
+    @Test func `applying the differences makes the values equal`() {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             var left = JSONValue.object(made.object())
             let right = JSONValue.object(made.object())
             for (pointer, _, theirs) in left.differences(from: right) {
@@ -63,9 +63,9 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test func `every place is found under its pointer, and by its text`() {
+    @Test func `every location is found by its pointer`() {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let value = made.json()
             for place in value.places {
                 #expect(value[place] != nil, "seed \(seed) at \(place)")
@@ -77,9 +77,9 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test func `what is set at a place is there, and nothing else has changed`() {
+    @Test func `setting a location changes nothing else`() {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             var value = JSONValue.object(made.object())
             let before = value
             let place = made.one(of: value.places)
@@ -92,9 +92,9 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test func `what was removed is gone`() {
+    @Test func `a removed location is gone`() {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             var value = JSONValue.object(made.object())
             let places = value.places.filter { !$0.tokens.isEmpty }
             guard !places.isEmpty else { continue }
@@ -110,9 +110,9 @@ struct JSONPropertyTests {
         value.array?.count ?? value.object?.members.count ?? 0
     }
 
-    @Test func `leaves are replaced and the shape stays`() {
+    @Test func `replacing leaves keeps the shape`() {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let value = made.json()
             let same = value.mapLeaves { $0 }
             #expect(same == value && same.text == value.text, "seed \(seed)")
@@ -122,9 +122,9 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test func `values are kept by the coder as they are`() throws {
+    @Test func `values survive encoding and decoding`() throws {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let value = made.json()
             let coded = try JSONValue(encoding: ["value": value])
             #expect(coded["value"]?.text == value.text, "seed \(seed)")
@@ -133,9 +133,9 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test func `no bytes make the parser trap, and what it takes is JSON`() {
+    @Test func `no input makes the parser trap, and accepted input is JSON`() {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let bytes = made.bytes(40)
             do throws(JSONError) {
                 let value = try JSONValue(parsing: bytes)
@@ -147,9 +147,9 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test func `a text that is cut is no text`() {
+    @Test func `truncated JSON is refused`() {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let bytes = JSONValue.object(made.object()).bytes
             let cut = made.int(0...(bytes.count - 1))
             #expect(throws: JSONError.self, "seed \(seed)") {
@@ -161,9 +161,9 @@ struct JSONPropertyTests {
         }
     }
 
-    @Test func `blanks between the parts mean nothing`() throws {
+    @Test func `whitespace between tokens is ignored`() throws {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let value = made.json()
             let blank = made.one(of: [" ", "\n", "\t", "\r\n", "  \n "])
             let text = blank + value.prettyText.replacing("\n", with: "\n" + blank) + blank
@@ -175,7 +175,7 @@ struct JSONPropertyTests {
 
     @Test func `numbers keep their spelling and compare by value`() throws {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let (left, right) = (made.number(), made.number())
             let (one, two) = (try number(left), try number(right))
             #expect(one.description == left, "seed \(seed)")
@@ -225,14 +225,14 @@ struct JSONPropertyTests {
         ("1e19", nil), ("0e999", 0), ("1e99999999999999999999", nil), ("12.0", 12),
     ]
 
-    @Test("an integer is one whatever its spelling", arguments: integers)
+    @Test("an integer is recognized in any spelling", arguments: integers)
     func integer(text: String, value: Int64?) throws {
         #expect(try number(text).int64 == value)
     }
 
     @Test func `integers and doubles are written so that they are read back`() throws {
         for seed in Self.seeds {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let integer = Int64.random(in: .min ... .max, using: &made.random)
             #expect(try number(JSONNumber(integer).description).int64 == integer)
             let double = Double.random(in: -1e20...1e20, using: &made.random)
@@ -246,7 +246,7 @@ struct JSONPropertyTests {
 
     // MARK: Objects
 
-    @Test func `an object keeps the order of its first writing`() {
+    @Test func `an object keeps its insertion order`() {
         var object: JSONObject = ["b": 1, "a": 2]
         object["c"] = 3
         object["b"] = 4
@@ -258,7 +258,7 @@ struct JSONPropertyTests {
         #expect(object.members.count == 3)
     }
 
-    @Test func `null is a value and absence is none`() {
+    @Test func `null differs from an absent value`() {
         var object: JSONObject = ["a": .null]
         #expect(object["a"] == .null && object["b"] == nil)
         #expect(JSONValue.object(object) != [:])
@@ -267,7 +267,7 @@ struct JSONPropertyTests {
     }
 
     @Test(
-        "pointers read what RFC 6901 says",
+        "pointers follow RFC 6901",
         arguments: [
             ("", "whole"), ("/foo", "[\"bar\",\"baz\"]"), ("/foo/0", "\"bar\""), ("/", "0"),
             ("/a~1b", "1"), ("/c%d", "2"), ("/e^f", "3"), ("/g|h", "4"), ("/i\\j", "5"),
@@ -299,16 +299,16 @@ struct JSONPropertyTests {
     }
 }
 
-@Suite("JSON keys that are no words")
+@Suite("Unusual JSON keys")
 struct JSONKeyTests {
     /// A mark that joins the letter before it, first in a key.
-    @Test func `a key may begin with a mark that joins the letter before it`() {
+    @Test func `a key may begin with a combining mark`() {
         let pointer = JSONPointer(tokens: ["\u{301}x", "a/\u{301}", "~\u{301}"])
         #expect(JSONPointer(pointer.description) == pointer)
     }
 
     /// RFC 8259 compares keys by their code points.
-    @Test func `two spellings of one letter are two keys`() throws {
+    @Test func `two Unicode spellings of a letter are two keys of an object`() throws {
         let value = try JSONValue(parsing: "{\"\u{e9}\":1,\"e\u{301}\":2}")
         #expect(value.object?.members.count == 2)
     }
@@ -347,7 +347,7 @@ struct CodingOrderTests {
         return state
     }
 
-    @Test func `equal values give equal bytes`() throws {
+    @Test func `equal values encode to equal bytes`() throws {
         let first = try JSONValue(encoding: Self.state(seed: 0)).text
         for seed in 1..<UInt64(60) {
             let state = Self.state(seed: seed)
@@ -356,7 +356,7 @@ struct CodingOrderTests {
         }
     }
 
-    @Test func `what has an order keeps it, and everything is read back`() throws {
+    @Test func `ordered collections keep their order and are read back`() throws {
         let state = Self.state(seed: 3)
         let value = try JSONValue(encoding: state)
         #expect(value["list"] == [3, 1, 2])

@@ -7,14 +7,14 @@ import Testing
 /// holds, and what it no longer holds it never takes for something that did not happen.
 @Suite("Journal against a model")
 struct JournalModelTests {
-    private struct Walk {
-        var made: Arbitrary
+    private struct RandomWalk {
+        var made: ArbitraryValues
         var journal: Journal
         var model: [Exchange] = []
         let namespaces = ["a", "b", "", "caf\u{e9}", "cafe\u{301}"]
 
         init(seed: UInt64) {
-            made = Arbitrary(seed: seed)
+            made = ArbitraryValues(seed: seed)
             journal = Journal(bytesMax: made.one(of: [600, 2000, 8000, 1 << 20]))
         }
 
@@ -27,7 +27,9 @@ struct JournalModelTests {
                 from: made.one(of: Exchange.Party.allCases),
                 to: made.one(of: Exchange.Party.allCases),
                 namespace: made.one(of: namespaces),
-                purpose: made.one(of: [.call, .sentinel, .appCall("x"), .gesture("tap"), .screen]),
+                purpose: made.one(of: [
+                    .call, .sentinel, .appCall("x"), .userAction("tap"), .screen,
+                ]),
                 at: Instant(milliseconds: Int64(made.int(-5...5))),
                 request: HTTPMessage.Request("POST", "/" + made.text(), body: made.bytes(200)),
                 invoked: Int64(model.count)
@@ -57,13 +59,13 @@ struct JournalModelTests {
         }
     }
 
-    @Test("what is held is what was written", arguments: 0..<UInt64(40))
+    @Test("the journal holds the entries that were written", arguments: 0..<UInt64(40))
     func holds(seed: UInt64) {
-        var walk = Walk(seed: seed)
+        var walk = RandomWalk(seed: seed)
         for _ in 0..<120 {
             walk.step()
             let (journal, model) = (walk.journal, walk.model)
-            let first = journal.forgottenCount
+            let first = journal.droppedEntryCount
             #expect(journal.byteCount <= journal.bytesMax || journal.count == 1)
             #expect(journal.nextSequence == model.count)
             #expect(journal.count + first == model.count)
@@ -71,24 +73,25 @@ struct JournalModelTests {
             #expect(first == 0 || !journal.isComplete(since: first - 1))
         }
         let (journal, model) = (walk.journal, walk.model)
-        let held = Array(model[journal.forgottenCount...])
+        let held = Array(model[journal.droppedEntryCount...])
         #expect(journal.exchanges == held)
         for number in model.indices {
             let found = journal.exchange(number)
-            #expect((found == nil) == (number < journal.forgottenCount))
+            #expect((found == nil) == (number < journal.droppedEntryCount))
         }
         #expect(journal.exchange(-1) == nil && journal.exchange(model.count) == nil)
     }
 
-    @Test("what a namespace holds is found from any number on", arguments: 0..<UInt64(30))
+    @Test("entries of a namespace are found from any number on", arguments: 0..<UInt64(30))
     func finds(seed: UInt64) {
-        var walk = Walk(seed: seed)
+        var walk = RandomWalk(seed: seed)
         for _ in 0..<60 { walk.step() }
         let (journal, model) = (walk.journal, walk.model)
-        let held = model[journal.forgottenCount...]
+        let held = model[journal.droppedEntryCount...]
         for namespace in walk.namespaces {
-            for start in [0, journal.forgottenCount, model.count / 2, model.count, model.count + 9]
-            {
+            for start in [
+                0, journal.droppedEntryCount, model.count / 2, model.count, model.count + 9,
+            ] {
                 let expected = held.filter { $0.namespace == namespace && $0.sequence >= start }
                 let found = journal.exchanges(in: namespace, from: start)
                 #expect(found.map(\.sequence) == expected.map(\.sequence))
@@ -98,9 +101,9 @@ struct JournalModelTests {
         }
     }
 
-    @Test("pages follow each other without a gap", arguments: 0..<UInt64(30))
+    @Test("pages follow each other without gaps", arguments: 0..<UInt64(30))
     func pages(seed: UInt64) {
-        var walk = Walk(seed: seed)
+        var walk = RandomWalk(seed: seed)
         for _ in 0..<80 { walk.step() }
         let journal = walk.journal
         let wanted = { (exchange: Exchange) in exchange.from == .backend || exchange.from == .app }
@@ -120,22 +123,22 @@ struct JournalModelTests {
         }
     }
 
-    @Test("the backend's last call in each namespace", arguments: 0..<UInt64(30))
-    func lastCalls(seed: UInt64) {
-        var walk = Walk(seed: seed)
+    @Test("the last backend call in each namespace", arguments: 0..<UInt64(30))
+    func lastBackendCalls(seed: UInt64) {
+        var walk = RandomWalk(seed: seed)
         for _ in 0..<80 { walk.step() }
         var expected: [String: Int64] = [:]
         for exchange in walk.journal.exchanges where exchange.from == .backend {
             let time = max(exchange.invoked, exchange.completed ?? 0)
             expected[exchange.namespace] = max(expected[exchange.namespace] ?? 0, time)
         }
-        #expect(walk.journal.lastCalls() == expected)
+        #expect(walk.journal.lastBackendCalls() == expected)
     }
 
     /// What the verdict rests on: with a gap since the run began nothing may be said to be missing.
-    @Test func `a gap is known from the first number that was forgotten`() {
+    @Test func `a gap begins at the first forgotten number`() {
         var journal = Journal(bytesMax: 4000)
-        var walk = Walk(seed: 1)
+        var walk = RandomWalk(seed: 1)
         var began: [Int] = []
         for _ in 0..<200 {
             began.append(journal.nextSequence)
@@ -144,7 +147,7 @@ struct JournalModelTests {
             _ = journal.append(exchange)
         }
         for start in began {
-            #expect(journal.isComplete(since: start) == (start >= journal.forgottenCount))
+            #expect(journal.isComplete(since: start) == (start >= journal.droppedEntryCount))
         }
         #expect(began.contains { !journal.isComplete(since: $0) })
         #expect(began.contains { journal.isComplete(since: $0) })

@@ -21,13 +21,13 @@ struct JournalTests {
     }
 
     @Test(
-        "the time in which a party had requests to answer is counted once",
+        "overlapping open requests are counted once",
         arguments: [
             ([(0, 10)], 10), ([(0, 10), (5, 12)], 12), ([(0, 10), (20, 30)], 20),
             ([(0, 100), (5, 10), (90, 120)], 120), ([(0, -1)], 0), ([], 0),
         ] as [([(Int64, Int64)], Int64)]
     )
-    func openTime(requests: [(Int64, Int64)], microseconds: Int64) {
+    func totalResponseWaitTime(requests: [(Int64, Int64)], microseconds: Int64) {
         var journal = Journal()
         for (invoked, completed) in requests {
             var request = exchange("n")
@@ -39,17 +39,17 @@ struct JournalTests {
             _ = journal.append(restart)
             _ = journal.append(exchange("to somebody else"))
         }
-        #expect(journal.openTime(of: .backend) == .microseconds(microseconds))
+        #expect(journal.totalResponseWaitTime(of: .backend) == .microseconds(microseconds))
     }
 
-    @Test func `who forgot entries does not know how long`() {
+    @Test func `the open time is unknown after entries were forgotten`() {
         var journal = Journal(bytesMax: 1)
         for _ in 0..<3 { _ = journal.append(exchange("n")) }
-        #expect(journal.openTime(of: .backend) == nil)
+        #expect(journal.totalResponseWaitTime(of: .backend) == nil)
     }
 
     @Test(
-        "an exchange comes back as it went in",
+        "an exchange is read back unchanged",
         arguments: [
             Exchange.Purpose.call, .sentinel, .registration(user: "ada"),
             .probe(name: "user", user: "ada"), .restart("SIGKILL"),
@@ -66,7 +66,7 @@ struct JournalTests {
     }
 
     @Test(
-        "an outcome comes back as it went in",
+        "an outcome is read back unchanged",
         arguments: [
             Exchange.Outcome.answered(
                 HTTPMessage.Response(200, json: ["id": "x"], fields: [.init("retry-after", "1")])
@@ -99,13 +99,13 @@ struct JournalTests {
         #expect(journal.lastActivity(in: "c") == nil)
     }
 
-    @Test func `a full journal forgets the oldest and says so`() {
+    @Test func `a full journal drops the oldest entries and reports it`() {
         var journal = Journal(bytesMax: 20_000)
         for _ in 0..<5000 {
             _ = journal.append(exchange("a", body: .init(repeating: 0, count: 100)))
         }
         #expect(journal.byteCount <= 20_000)
-        #expect(journal.forgottenCount > 4800)
+        #expect(journal.droppedEntryCount > 4800)
         #expect(!journal.isComplete(since: 0))
         #expect(journal.isComplete(since: journal.nextSequence - 1))
         #expect(journal.exchanges.last?.sequence == 4999)

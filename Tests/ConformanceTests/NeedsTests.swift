@@ -2,7 +2,7 @@ import Conformance
 import Testing
 
 /// What a contract needs of a backend, whom it names, and what it must not share with others.
-@Suite("Needs")
+@Suite("Required features")
 struct NeedsTests {
     private func contract(
         given: [Step] = [],
@@ -61,17 +61,17 @@ struct NeedsTests {
         ),
         (
             "a failing RevenueCat", .provider(ProviderPlan(provider: .revenueCat, answers: [])),
-            [.subscriberReads]
+            [.readsSubscriberOnEvent]
         ),
         ("new keys", .rotateKeys, []), ("a revocation", .account(user: "ada", .revoke), []),
         ("a phone", launch, [.accountApp, .register]),
         ("a deletion", deletion, [.accountApp, .register, .deletion]),
     ]
 
-    @Test("a step needs what it touches", arguments: steps)
+    @Test("a step requires the features that it uses", arguments: steps)
     func needs(name: String, step: Step, features: Set<Feature>) {
-        #expect(Set(contract(steps: [step]).allNeeds) == features)
-        #expect(Set(contract(given: [step]).allNeeds) == features, "given needs it too")
+        #expect(Set(contract(steps: [step]).allRequiredFeatures) == features)
+        #expect(Set(contract(given: [step]).allRequiredFeatures) == features, "given needs it too")
     }
 
     private static let location = EvidenceBuilder.location
@@ -93,27 +93,27 @@ struct NeedsTests {
         return expectation
     }
 
-    @Test("an expectation needs a look at what it judges", arguments: expectations)
+    @Test("an expectation requires a probe of what it judges", arguments: expectations)
     func looks(expectation: Expectation, features: Set<Feature>) {
-        #expect(Set(contract { $0 = expectation }.allNeeds) == features)
+        #expect(Set(contract { $0 = expectation }.allRequiredFeatures) == features)
     }
 
-    @Test func `what a contract says it needs comes first`() {
+    @Test func `explicit requirements of a contract come first`() {
         var contract = contract(steps: [Self.call(.login)])
         contract.needs = [.push]
-        #expect(contract.allNeeds == [.push, .login])
+        #expect(contract.allRequiredFeatures == [.push, .login])
     }
 
-    @Test func `whoever reconciles reads customers, whatever it does with events`() {
+    @Test func `reconciling backends read customers after any event`() {
         let failing = Step.provider(ProviderPlan(provider: .revenueCat, answers: []))
         var contract = contract(given: [failing], steps: [Self.call(.reconcile)])
-        #expect(Set(contract.allNeeds) == [.subscriberReads, .reconcile])
+        #expect(Set(contract.allRequiredFeatures) == [.readsSubscriberOnEvent, .reconcile])
         contract.needs = [.reconcile]
-        #expect(Set(contract.allNeeds) == [.reconcile])
+        #expect(Set(contract.allRequiredFeatures) == [.reconcile])
     }
 
-    @Test func `whoever guesses passwords leaves a backend that refuses everybody`() {
-        func plan(_ count: Int, _ answers: AnswerExpectation?) -> RunPlan {
+    @Test func `password guessing leaves a backend that refuses all logins`() {
+        func plan(_ count: Int, _ answers: ResponseExpectation?) -> RunPlan {
             let calls = (0..<count).map { number in
                 var call = Call(name: "guess-\(number)", route: .login)
                 call.answers = answers
@@ -121,25 +121,25 @@ struct NeedsTests {
             }
             return CasePlan(contract(steps: calls)).subject
         }
-        #expect(plan(10, .denied).wearsOut)
-        #expect(!plan(9, .denied).wearsOut)
-        #expect(!plan(20, nil).wearsOut)
+        #expect(plan(10, .denied).degradesBackend)
+        #expect(!plan(9, .denied).degradesBackend)
+        #expect(!plan(20, nil).degradesBackend)
     }
 
-    @Test("a dozen calls that hang keep a backend from those of others", arguments: [1, 9, 10, 12])
+    @Test("a dozen hanging calls block the backend for other cases", arguments: [1, 9, 10, 12])
     func hanging(count: Int) {
         let steps = (0..<count).map { _ in Self.event() }
         func plan(_ answer: ProviderPlan.Answer) -> RunPlan {
             let failing = ProviderPlan(provider: .oneSignal, answers: [answer])
             return CasePlan(contract(given: [.provider(failing)], steps: steps)).subject
         }
-        #expect(plan(.never).wearsOut == (count >= 10))
-        #expect(!plan(.status(500)).wearsOut)
+        #expect(plan(.never).degradesBackend == (count >= 10))
+        #expect(!plan(.status(500)).degradesBackend)
     }
 
     // MARK: Users
 
-    @Test func `users are named in the order of the file, each once`() {
+    @Test func `users are listed once, in file order`() {
         var transfer = EventSpec(type: "TRANSFER", user: nil)
         (transfer.from, transfer.to) = (["bob"], ["carol", "ada"])
         var login = Call(name: "one", route: .login)
@@ -197,48 +197,48 @@ struct NeedsTests {
         (with { $0.overlapMin = 2 }, false), (with { $0.hidesSecrets = true }, false),
     ]
 
-    @Test("what is behind the answers needs settling", arguments: settling)
+    @Test("effects after the response require settling", arguments: settling)
     func settles(expectation: Expectation, isNeeded: Bool) {
-        #expect(expectation.needsSettling == isNeeded)
+        #expect(expectation.requiresSettling == isNeeded)
         #expect(CasePlan(contract { $0 = expectation }).subject.observes == isNeeded)
     }
 
-    private static let solitary: Set<String> = [
+    private static let exclusiveSteps: Set<String> = [
         "a crash", "a restart", "a kill", "reconciling", "new keys",
     ]
 
-    @Test("what others share is not touched beside them", arguments: steps)
-    func solitude(name: String, step: Step, features: Set<Feature>) {
+    @Test("steps that affect shared state require an exclusive run", arguments: steps)
+    func requiresExclusiveRun(name: String, step: Step, features: Set<Feature>) {
         let plan = CasePlan(contract(steps: [step])).subject
-        #expect(plan.needsSolitude == Self.solitary.contains(name))
+        #expect(plan.mustRunExclusively == Self.exclusiveSteps.contains(name))
         #expect(plan.hasRestart == features.contains(.restart))
     }
 
-    @Test func `a plan for Firebase is everybody's, one for OneSignal is the case's own`() {
+    @Test func `a plan for Firebase affects all cases, one for OneSignal only its own`() {
         func plan(_ provider: Exchange.Party) -> RunPlan {
             CasePlan(
                 contract(steps: [.provider(ProviderPlan(provider: provider, answers: [.reset]))])
             ).subject
         }
-        #expect(plan(.firebase).needsSolitude)
-        #expect(!plan(.oneSignal).needsSolitude)
-        #expect(plan(.oneSignal).hasPlan)
+        #expect(plan(.firebase).mustRunExclusively)
+        #expect(!plan(.oneSignal).mustRunExclusively)
+        #expect(plan(.oneSignal).hasPlannedResponses)
     }
 
-    @Test func `held copies are told apart from copies one after the other`() {
+    @Test func `held copies are distinguished from sequential copies`() {
         func plan(_ change: (inout Delivery) -> Void) -> RunPlan {
             CasePlan(contract(steps: [Self.event(change)])).subject
         }
-        #expect(!plan { $0.times = 8 }.hasHeldCopies)
+        #expect(!plan { $0.times = 8 }.sendsConcurrentCopies)
         #expect(
             plan {
                 $0.times = 8
                 $0.isTogether = true
-            }.hasHeldCopies
+            }.sendsConcurrentCopies
         )
     }
 
-    @Test func `a burst is played alone, a few copies beside others`() {
+    @Test func `a burst runs exclusively, a few copies run concurrently`() {
         func plan(_ count: Int, isTogether: Bool = true) -> RunPlan {
             CasePlan(
                 contract(
@@ -251,14 +251,14 @@ struct NeedsTests {
                 )
             ).subject
         }
-        #expect(plan(10).isBurst && plan(48).isBurst)
-        #expect(!plan(9).isBurst)
-        #expect(!plan(48, isTogether: false).isBurst)
+        #expect(plan(10).sendsRequestBurst && plan(48).sendsRequestBurst)
+        #expect(!plan(9).sendsRequestBurst)
+        #expect(!plan(48, isTogether: false).sendsRequestBurst)
     }
 
     // MARK: Obstacles
 
-    @Test("an endpoint that is not there is an obstacle", arguments: Feature.allCases)
+    @Test("a missing endpoint is a skip reason", arguments: Feature.allCases)
     func endpoints(feature: Feature) {
         var profile = Profile()
         profile.endpoints = [:]
@@ -269,53 +269,53 @@ struct NeedsTests {
             // No endpoint, and not there either.
             .fault, .clock,
         ]
-        #expect((profile.obstacle(to: feature) != nil) == needsEndpoint.contains(feature))
+        #expect((profile.skipReason(to: feature) != nil) == needsEndpoint.contains(feature))
     }
 
-    @Test("what a profile declares unsupported is an obstacle", arguments: Feature.allCases)
+    @Test("a feature declared unsupported is a skip reason", arguments: Feature.allCases)
     func unsupported(feature: Feature) {
         var profile = Profile()
         profile.unsupported = [feature]
-        #expect(profile.obstacle(to: feature)?.contains(feature.rawValue) == true)
+        #expect(profile.skipReason(to: feature)?.contains(feature.rawValue) == true)
     }
 
-    @Test func `a missing secret is an obstacle to what it signs`() {
+    @Test func `a missing secret is a skip reason for signed requests`() {
         var profile = Profile()
         profile.endpoints["purchasely-webhook"] = Profile.Endpoint(method: "POST", path: "/p")
-        #expect(profile.obstacle(to: .authorization) == nil)
+        #expect(profile.skipReason(to: .authorization) == nil)
         profile.secrets[.revenueCatAuthorization] = Secret("")
-        #expect(profile.obstacle(to: .authorization) != nil)
-        #expect(profile.obstacle(to: .signature) != nil)
+        #expect(profile.skipReason(to: .authorization) != nil)
+        #expect(profile.skipReason(to: .signature) != nil)
         profile.secrets[.revenueCatSigning] = Secret("k")
-        #expect(profile.obstacle(to: .signature) == nil)
-        #expect(profile.obstacle(to: .purchaselySignature) != nil)
+        #expect(profile.skipReason(to: .signature) == nil)
+        #expect(profile.skipReason(to: .purchaselySignature) != nil)
         profile.secrets[.purchaselySigning] = Secret("k")
-        #expect(profile.obstacle(to: .purchaselySignature) == nil)
+        #expect(profile.skipReason(to: .purchaselySignature) == nil)
     }
 
-    @Test("ids of a form are an obstacle to what needs another", arguments: Profile.IDForm.allCases)
+    @Test("an unsuitable ID form is a skip reason", arguments: Profile.IDForm.allCases)
     func idForms(form: Profile.IDForm) {
         var profile = Profile()
         profile.idForm = form
-        #expect((profile.obstacle(to: .textIDs) == nil) == (form == .string))
+        #expect((profile.skipReason(to: .stringIDs) == nil) == (form == .string))
         #expect(
-            (profile.obstacle(to: .accountApp) == nil) == (form == .string || form == .firebase)
+            (profile.skipReason(to: .accountApp) == nil) == (form == .string || form == .firebase)
         )
     }
 
-    @Test func `a login needs a way to make accounts`() {
+    @Test func `a login requires a way to create accounts`() {
         var profile = Profile()
-        #expect(profile.obstacle(to: .login) != nil)
+        #expect(profile.skipReason(to: .login) != nil)
         profile.accountCreation = .command(["make"])
-        #expect(profile.obstacle(to: .login) == nil)
+        #expect(profile.skipReason(to: .login) == nil)
         profile.unsupported = [.push]
         profile.endpoints["purchasely-webhook"] = Profile.Endpoint(method: "POST", path: "/p")
-        #expect(profile.obstacle(to: .purchaselyPush) != nil)
+        #expect(profile.skipReason(to: .purchaselyPush) != nil)
     }
 
     // MARK: Namespaces
 
-    @Test("nobody shares an id with anybody, in any form", arguments: Profile.IDForm.allCases)
+    @Test("IDs of all forms are unique", arguments: Profile.IDForm.allCases)
     func noCollisions(form: Profile.IDForm) {
         var seen: Set<String> = []
         for run in 0..<50 {
@@ -332,7 +332,7 @@ struct NeedsTests {
         }
     }
 
-    @Test func `an id that the backend chose is the user's, and no other changes`() {
+    @Test func `an ID assigned by the backend replaces only that user's ID`() {
         var namespace = Namespace(name: "n", idForm: .uuid)
         let (bob, device) = (namespace.id(of: "bob"), namespace.installID(of: "ada"))
         namespace.assign("1001", to: "ada")

@@ -28,7 +28,7 @@ struct PlanTests {
         return .deliver(delivery)
     }
 
-    @Test func `once drops repeats, copies and disturbances`() {
+    @Test func `the once relation drops repeats, copies and faults`() {
         let plan = CasePlan(
             contract(
                 .once,
@@ -43,25 +43,25 @@ struct PlanTests {
                 ]
             )
         )
-        #expect(plan.twin?.steps == [event("a")])
+        #expect(plan.baseline?.steps == [event("a")])
         #expect(plan.subject.hasRestart)
     }
 
-    @Test func `undisturbed keeps copies and drops failures`() {
+    @Test func `the undisturbed relation keeps copies and drops faults`() {
         let plan = CasePlan(
             contract(
                 .undisturbed,
                 steps: [
                     event("a") {
-                        $0.isAlongLadder = true
+                        $0.followsRetrySchedule = true
                         $0.answersLost = 3
                     },
                     .deliver(Delivery(name: "again", subject: .repeats("a"))),
                 ]
             )
         )
-        #expect(plan.twin?.steps.count == 2)
-        #expect(plan.twin?.steps.first == event("a"))
+        #expect(plan.baseline?.steps.count == 2)
+        #expect(plan.baseline?.steps.first == event("a"))
     }
 
     @Test func `in order registers first and sorts by time`() {
@@ -72,32 +72,32 @@ struct PlanTests {
             )
         )
         #expect(
-            plan.twin?.steps == [
+            plan.baseline?.steps == [
                 .register(user: "ada"), event("early"), event("late", at: .seconds(20)),
             ]
         )
     }
 
-    @Test func `the twin's templates stand for what the case's stand for`() {
+    @Test func `templates in the baseline have the values of the case`() {
         var contract = contract(.once, steps: [event("a")])
         contract.values = ["x": 1]
-        #expect(CasePlan(contract).twin?.values == ["x": 1])
+        #expect(CasePlan(contract).baseline?.values == ["x": 1])
     }
 
-    @Test func `before is what was given and nothing else`() {
+    @Test func `the before relation keeps only given steps`() {
         let plan = CasePlan(contract(.before, given: [event("a")], steps: [event("b")]))
-        #expect(plan.twin?.steps == [event("a")])
-        #expect(plan.twin?.users == ["ada"])
+        #expect(plan.baseline?.steps == [event("a")])
+        #expect(plan.baseline?.users == ["ada"])
     }
 
-    @Test func `direct names the registered id, plain drops the edits`() {
+    @Test func `the direct relation uses the registered ID, plain drops edits`() {
         var spec = EventSpec(type: "RENEWAL", user: "ada")
         spec.knownBy = .aliases
         var delivery = Delivery(name: "a", subject: .event(spec))
         delivery.edits = [.init(pointer: JSONPointer(tokens: ["x"]), value: 1)]
         delivery.nesting = 9
-        let direct = CasePlan(contract(.direct, steps: [.deliver(delivery)])).twin
-        let plain = CasePlan(contract(.plain, steps: [.deliver(delivery)])).twin
+        let direct = CasePlan(contract(.direct, steps: [.deliver(delivery)])).baseline
+        let plain = CasePlan(contract(.plain, steps: [.deliver(delivery)])).baseline
         #expect(direct?.deliveries.first?.edits.count == 1)
         #expect(
             direct?.deliveries.first?.subject == .event(EventSpec(type: "RENEWAL", user: "ada"))
@@ -155,8 +155,8 @@ struct VerdictTests {
             parsing: "# accepted\ntest/case E204 ticket 12\n",
             path: "known.txt"
         )
-        let finding = Finding(.effectCount, expected: "1", actual: "2")
-        let other = Finding(.noAnswer, expected: "200", actual: "closed")
+        let finding = Finding(.wrongEffectCount, expected: "1", actual: "2")
+        let other = Finding(.noResponse, expected: "200", actual: "closed")
         func verdict(_ verdict: Verdict, _ findings: [Finding]) -> Verdict {
             list.verdict(verdict, of: "test/case", findings: findings).verdict
         }

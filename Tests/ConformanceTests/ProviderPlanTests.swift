@@ -1,10 +1,10 @@
 import Conformance
 import Testing
 
-@Suite("Planned answers")
+@Suite("Planned responses")
 struct ProviderPlanTests {
     @Test(
-        "what is spelt is read back",
+        "a planned response round-trips through text",
         arguments: ProviderPlan.Answer.words.map(\.answer)
             + [
                 .status(200), .status(599), .slow(2000), .slow(1501), .hang(60_000), .busy(3000),
@@ -16,7 +16,7 @@ struct ProviderPlanTests {
     }
 
     @Test(
-        "what is no answer is refused",
+        "an invalid response is refused",
         arguments: [
             "", "199", "600", "0500", "slow 2", "slow -2s", "hang", "code", "code ", "code  A",
             "okay", "busy", "busy 0s", "busy 300ms",

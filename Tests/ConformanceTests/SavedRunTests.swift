@@ -31,10 +31,10 @@ struct SavedRunTests {
         try SavedRun(parsing: text).judged(knownFailures: KnownFailures())
     }
 
-    @Test func `a whole run is not cut, and is judged as it was`() throws {
+    @Test func `a complete run is not truncated and gets the same verdicts`() throws {
         let text = try Self.lines().joined(separator: "\n") + "\n"
         let saved = try SavedRun(parsing: text)
-        #expect(saved.cut == nil)
+        #expect(saved.truncationMessage == nil)
         #expect(saved.head.caseCount == 4)
         let report = try judged(text)
         #expect(!report.isInterrupted)
@@ -44,7 +44,7 @@ struct SavedRunTests {
     }
 
     @Test(
-        "line ends and empty lines say nothing",
+        "line ends and empty lines are ignored",
         arguments: ["\n", "\r\n", "\n\n", "\r\n\r\n"]
     )
     func lineEnds(separator: String) throws {
@@ -53,12 +53,12 @@ struct SavedRunTests {
             lines.joined(separator: separator), lines.joined(separator: separator) + separator,
         ] {
             let saved = try SavedRun(parsing: text)
-            #expect(saved.entries.count == 4 && saved.cut == nil)
+            #expect(saved.entries.count == 4 && saved.truncationMessage == nil)
         }
     }
 
     /// Wherever a kill or a full disk cuts the file, the cases before it are read.
-    @Test func `cut anywhere behind its head, it is read up to the cut and told as cut`() throws {
+    @Test func `a truncated run is read up to the cut and reported as truncated`() throws {
         let lines = try Self.lines(3)
         let whole = Array((lines.joined(separator: "\n") + "\n").utf8)
         let ends = whole.indices.filter { whole[$0] == 10 }
@@ -69,45 +69,48 @@ struct SavedRunTests {
             let count = ends.dropFirst().count { $0 <= end }
             #expect(saved.entries.count == count, "cut at \(end)")
             let report = saved.judged(knownFailures: KnownFailures())
-            #expect(saved.cut != nil && report.isInterrupted, "cut at \(end)")
-            #expect(report.notes.last == saved.cut)
+            #expect(saved.truncationMessage != nil && report.isInterrupted, "cut at \(end)")
+            #expect(report.notes.last == saved.truncationMessage)
             #expect(report.exitCode == 130)
-            #expect(report.standing.grade == nil, "a part has no grade")
+            #expect(report.scorecard.grade == nil, "a part has no grade")
         }
     }
 
-    @Test func `where it was cut and how much is there is said`() throws {
+    @Test func `the truncation point and the number of complete results are reported`() throws {
         let lines = try Self.lines()
-        func cut(_ text: String) throws -> String? { try SavedRun(parsing: text).cut }
+        func truncationMessage(_ text: String) throws -> String? {
+            try SavedRun(parsing: text).truncationMessage
+        }
         #expect(
-            try cut(lines[...2].joined(separator: "\n") + "\n" + lines[3].prefix(40))
+            try truncationMessage(lines[...2].joined(separator: "\n") + "\n" + lines[3].prefix(40))
                 == "the file is cut off in line 4; cases in the file: 2 of 4"
         )
         #expect(
-            try cut(lines[...2].joined(separator: "\n") + "\n")
+            try truncationMessage(lines[...2].joined(separator: "\n") + "\n")
                 == "the file is cut off after line 3; cases in the file: 2 of 4"
         )
         #expect(
-            try cut(lines[0]) == "the file is cut off after line 1; cases in the file: 0 of 4"
+            try truncationMessage(lines[0])
+                == "the file is cut off after line 1; cases in the file: 0 of 4"
         )
-        #expect(try cut(lines.joined(separator: "\n")) == nil)
+        #expect(try truncationMessage(lines.joined(separator: "\n")) == nil)
     }
 
-    @Test func `a run of before, which counts nothing, is whole unless its last line is broken`()
+    @Test func `an old run without counts is complete unless its last line is broken`()
         throws
     {
         var lines = try Self.lines()
         #expect(lines[0].contains("\"caseCount\":4,"))
         lines[0] = lines[0].replacing("\"caseCount\":4,", with: "")
-        #expect(try SavedRun(parsing: lines.joined(separator: "\n")).cut == nil)
-        #expect(try SavedRun(parsing: lines[...2].joined(separator: "\n")).cut == nil)
+        #expect(try SavedRun(parsing: lines.joined(separator: "\n")).truncationMessage == nil)
+        #expect(try SavedRun(parsing: lines[...2].joined(separator: "\n")).truncationMessage == nil)
         let broken = lines[...1].joined(separator: "\n") + "\n" + lines[2].dropLast(3)
         let saved = try SavedRun(parsing: broken)
-        #expect(saved.cut == "the file is cut off in line 3; cases in the file: 1")
+        #expect(saved.truncationMessage == "the file is cut off in line 3; cases in the file: 1")
         #expect(saved.judged(knownFailures: KnownFailures()).isInterrupted)
     }
 
-    @Test("a line that was changed is no cut", arguments: 1...3)
+    @Test("a modified line is not a truncation", arguments: 1...3)
     func changed(index: Int) throws {
         var lines = try Self.lines()
         let good = lines[index]
@@ -123,7 +126,7 @@ struct SavedRunTests {
         }
     }
 
-    @Test func `a broken line in the middle is never taken for a cut`() throws {
+    @Test func `a broken line in the middle is not a truncation`() throws {
         var lines = try Self.lines()
         lines[2] = String(lines[2].dropLast(10))
         for text in [lines.joined(separator: "\n"), lines.joined(separator: "\n") + "\n"] {
@@ -132,7 +135,7 @@ struct SavedRunTests {
         }
     }
 
-    @Test func `a head that was cut is no run`() throws {
+    @Test func `a truncated header is not a run`() throws {
         let head = try Self.lines()[0]
         for count in [0, 1, 20, head.count / 2, head.count - 1] {
             #expect(throws: SavedRun.ReadError.self) {
@@ -151,7 +154,7 @@ struct SavedRunTests {
         )
     }
 
-    @Test func `parts of which one is cut are a run that was interrupted`() throws {
+    @Test func `merging a truncated shard gives an interrupted run`() throws {
         let lines = try Self.lines()
         let whole = try judged(lines.joined(separator: "\n"))
         let part = try judged(lines[...2].joined(separator: "\n"))
@@ -162,9 +165,9 @@ struct SavedRunTests {
 
     // MARK: Written and read
 
-    @Test("whatever a run saw is read back", arguments: 0..<UInt64(60))
+    @Test("a saved run round-trips", arguments: 0..<UInt64(60))
     func identity(seed: UInt64) throws {
-        var made = Arbitrary(seed: seed)
+        var made = ArbitraryValues(seed: seed)
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation(.once))
         let documents = (0..<3).map { _ in JSONValue.object(made.object()) }
         builder.subject = [
@@ -175,7 +178,7 @@ struct SavedRunTests {
             EvidenceBuilder.push(to: builder.id(of: "ada"), "Welcome"),
             EvidenceBuilder.probe(documents[0]),
         ]
-        builder.twins = [
+        builder.baselines = [
             [EvidenceBuilder.delivery(), EvidenceBuilder.probe(documents[1])],
             [EvidenceBuilder.delivery(), EvidenceBuilder.probe(documents[2])],
         ]
@@ -210,13 +213,14 @@ struct SavedRunTests {
         return try ([head] + results.map(writer.line)).joined(separator: "\n") + "\n"
     }
 
-    @Test func `a run that was ended from outside names the cases that are missing`() throws {
+    @Test func `a killed run names the missing cases`() throws {
         let results = Self.report(3).cases
         let planned = (0..<14).map { "test/case-\($0)" }
         let text = try Self.running([results[2], results[0]], planned: planned)
         let saved = try SavedRun(parsing: text)
         #expect(
-            saved.cut == "the run did not finish; cases in the file: 2 of 14; missing: "
+            saved.truncationMessage
+                == "the run did not finish; cases in the file: 2 of 14; missing: "
                 + "test/case-1, test/case-3, test/case-4, test/case-5, test/case-6, test/case-7, "
                 + "test/case-8, test/case-9 and 4 more"
         )
@@ -227,18 +231,18 @@ struct SavedRunTests {
         #expect(report.cases.map(\.verdict) == [.passed, .passed])
     }
 
-    @Test func `the last result of a case that ran again counts`() throws {
+    @Test func `the last result of a rerun case counts`() throws {
         let results = Self.report(2, id: "test/case").cases
         let saved = try SavedRun(parsing: Self.running(results, planned: ["test/case"]))
         #expect(saved.entries.count == 1)
         #expect(
             saved.judged(knownFailures: KnownFailures()).cases.map(\.verdict) == [.failed]
         )
-        #expect(saved.cut == "the run did not finish; cases in the file: 1 of 1")
+        #expect(saved.truncationMessage == "the run did not finish; cases in the file: 1 of 1")
     }
 
-    @Test func `a campaign that was killed counts what it found`() throws {
+    @Test func `a killed campaign counts its results`() throws {
         let saved = try SavedRun(parsing: Self.running(Self.report(2).cases, planned: nil))
-        #expect(saved.cut == "the run did not finish; cases in the file: 2")
+        #expect(saved.truncationMessage == "the run did not finish; cases in the file: 2")
     }
 }

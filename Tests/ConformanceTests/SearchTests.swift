@@ -3,28 +3,28 @@ import Testing
 
 @Suite("Searches")
 struct SearchTests {
-    @Test func `every order comes once, the smallest reordering first`() {
+    @Test func `every order appears once, the smallest reordering first`() {
         var generator = SeededGenerator(seed: 1)
-        let orders = Order.orders(of: 4, sampleSize: 10, generator: &generator)
+        let orders = EventOrder.orders(of: 4, sampleSize: 10, generator: &generator)
         #expect(orders.count == 23)
         #expect(Set(orders).count == 23)
-        let inversions = orders.map(Order.inversions)
+        let inversions = orders.map(EventOrder.inversions)
         #expect(inversions == inversions.sorted())
-        #expect(orders.first.map(Order.inversions) == 1)
+        #expect(orders.first.map(EventOrder.inversions) == 1)
         #expect(orders.last == [3, 2, 1, 0])
     }
 
-    @Test func `a long stream is sampled with every exchange of neighbours`() {
+    @Test func `a long stream is sampled with every swap of neighbors`() {
         var generator = SeededGenerator(seed: 1)
-        let orders = Order.orders(of: 8, sampleSize: 30, generator: &generator)
+        let orders = EventOrder.orders(of: 8, sampleSize: 30, generator: &generator)
         #expect(orders.count == 30)
-        #expect(orders.count { Order.inversions($0) == 1 } >= 7)
+        #expect(orders.count { EventOrder.inversions($0) == 1 } >= 7)
         var again = SeededGenerator(seed: 1)
-        #expect(Order.orders(of: 8, sampleSize: 30, generator: &again) == orders)
+        #expect(EventOrder.orders(of: 8, sampleSize: 30, generator: &again) == orders)
     }
 
     @Test(
-        "a variation changes something and comes back from its seed",
+        "a variation changes something and is reproducible from its seed",
         arguments: Variation.allCases
     )
     func variation(kind: Variation) {
@@ -38,12 +38,12 @@ struct SearchTests {
         if kind != .keyOrder { #expect(first.allSatisfy { !$0.isEmpty }) }
     }
 
-    @Test func `shrinking ends and never makes a known thing of an unknown one`() {
+    @Test func `shrinking ends and never turns an unknown type into a known one`() {
         let place = JSONPointer(tokens: ["event", "type"])
         var edits = [Delivery.Edit(pointer: place, value: "FUTURE_LONG_TYPE")]
         var rounds = 0
-        while let smaller = VariationGenerator.smaller(edits).first, rounds < 100 {
-            edits = smaller
+        while let shrunkEdits = VariationGenerator.shrunkEdits(edits).first, rounds < 100 {
+            edits = shrunkEdits
             rounds += 1
         }
         #expect(rounds < 100)
@@ -66,13 +66,13 @@ struct SearchTests {
                 "call:onesignal-2,fault:reset", "call:onesignal-2,fault:kill-after",
             ]
         )
-        let plan = CasePlan(builder.contract).disturbed(at: points[3])
+        let plan = CasePlan(builder.contract).injectingFault(at: points[3])
         #expect(plan.subject.hasRestart)
-        #expect(plan.twin == CasePlan(builder.contract).twin, "the golden run stays golden")
+        #expect(plan.baseline == CasePlan(builder.contract).baseline, "the golden run stays golden")
         #expect(plan.contract.caseID == "test/case/call:onesignal-2,fault:kill-after")
     }
 
-    @Test func `a saved run is judged as it was, and holds no secret`() throws {
+    @Test func `a saved run gets the same verdicts and contains no secret`() throws {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
         builder.subject = [
             EvidenceBuilder.delivery(
@@ -91,7 +91,7 @@ struct SearchTests {
         #expect(throws: SavedRun.ReadError.self) { try SavedRun(parsing: String(text.prefix(80))) }
     }
 
-    @Test func `a grade needs every must clause of it and of the grades before`() {
+    @Test func `a grade requires every must clause of it and of the lower grades`() {
         func result(_ clause: String, _ verdict: Verdict, unsupported: Bool = false) -> CaseResult {
             var contract = EvidenceBuilder(expectation: EvidenceBuilder.expectation()).contract
             contract.clause = clause
@@ -101,17 +101,20 @@ struct SearchTests {
                 isDeclaredUnsupported: unsupported
             )
         }
-        func grade(_ cases: [CaseResult]) -> Standing.Grade? {
-            Standing(cases, isWhole: true).grade
+        func grade(_ cases: [CaseResult]) -> Scorecard.Grade? {
+            Scorecard(cases, isWhole: true).grade
         }
         let good = ["S-01", "S-03", "S-04", "S-10"].map { result($0, .passed) }
         #expect(grade(good) == .complete)
         #expect(grade(good + [result("S-03", .failed)]) == .receives)
-        #expect(grade(good + [result("S-01", .inconclusive)]) == Standing.Grade.none)
+        #expect(grade(good + [result("S-01", .inconclusive)]) == Scorecard.Grade.none)
         #expect(grade(good + [result("S-10", .notRun, unsupported: true)]) == .complete)
         #expect(grade(good + [result("S-10", .notRun)]) == .resilient)
-        #expect(Standing(good, isWhole: false).grade == nil)
-        let standing = Standing(good + [result("O-01", .notRun, unsupported: true)], isWhole: true)
-        #expect(standing.clauses["O-01"] == .unproven, "not run is not proven")
+        #expect(Scorecard(good, isWhole: false).grade == nil)
+        let scorecard = Scorecard(
+            good + [result("O-01", .notRun, unsupported: true)],
+            isWhole: true
+        )
+        #expect(scorecard.clauses["O-01"] == .unproven, "not run is not proven")
     }
 }

@@ -14,16 +14,16 @@ struct TextTests {
         ("a=%4", [("a", "%4")]), ("a=%C3%A9", [("a", "é")]), ("a=1&a=2", [("a", "1"), ("a", "2")]),
     ]
 
-    @Test("forms are taken apart", arguments: forms)
+    @Test("forms are parsed", arguments: forms)
     func form(text: String, pairs: [(String, String)]) {
         let found = FormText.pairs(text)
         #expect(found.map(\.name) == pairs.map(\.0))
         #expect(found.map(\.value) == pairs.map(\.1))
     }
 
-    @Test func `what is encoded is decoded, whatever it is`() {
+    @Test func `encoding and decoding round-trip`() {
         for seed in UInt64(0)..<1000 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let text = made.text(countMax: 20)
             let encoded = text.percentEncoded
             #expect(encoded.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }, "seed \(seed)")
@@ -34,10 +34,10 @@ struct TextTests {
         }
     }
 
-    @Test func `bytes that are no text are replaced, and no text traps`() {
+    @Test func `invalid UTF-8 is replaced, and no string traps`() {
         #expect(FormText.decoded("%FF") == "\u{fffd}")
         for seed in UInt64(0)..<1000 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let text = String(decoding: made.bytes(30), as: UTF8.self)
             _ = FormText.pairs(text)
             _ = BridgeCommand(text)
@@ -76,7 +76,7 @@ struct TextTests {
         ("setvault://?key=a+b", "setvault", "", [("key", "a+b")]),
     ]
 
-    @Test("a command is taken apart without losing anything", arguments: commands)
+    @Test("a bridge command is parsed without loss", arguments: commands)
     func command(
         text: String,
         scheme: String,
@@ -97,7 +97,7 @@ struct TextTests {
         ("future://?key=a", "unknown scheme"), ("nothing", "no scheme"),
     ]
 
-    @Test("what is odd about a command is noted", arguments: odd)
+    @Test("unusual parts of a bridge command are noted", arguments: odd)
     func notes(text: String, note: String?) {
         let notes = BridgeCommand(text).notes
         if let note {
@@ -108,7 +108,7 @@ struct TextTests {
     }
 
     @Test(
-        "how the native side decodes is a switch",
+        "native decoding is configurable",
         arguments: [
             (BridgeCommand.Decoding.once, "a b+c"), (.raw, "a%20b+c"), (.plusAsSpace, "a b c"),
         ]
@@ -132,9 +132,9 @@ struct TextTests {
 
     // MARK: Moments
 
-    @Test func `a moment is read back from its text, to the second and to the millisecond`() {
+    @Test func `a timestamp round-trips to the millisecond`() {
         for seed in UInt64(0)..<1000 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let milliseconds = Int64(made.int(0...4_000_000_000)) * 1000 + Int64(made.int(0...999))
             let moment = Instant(milliseconds: milliseconds)
             #expect(Instant(iso8601: moment.preciseText) == moment, "seed \(seed)")
@@ -175,9 +175,9 @@ struct TextTests {
         #expect(year == 2101)
     }
 
-    @Test func `moments are ordered as their numbers, and differences add up`() {
+    @Test func `timestamps are ordered like their numbers`() {
         for seed in UInt64(0)..<1000 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let one = Instant(milliseconds: Int64(made.int(-1_000_000...1_000_000)))
             let two = Instant(milliseconds: Int64(made.int(-1_000_000...1_000_000)))
             #expect((one < two) == (one.milliseconds < two.milliseconds))
@@ -190,9 +190,9 @@ struct TextTests {
 
     // MARK: Spans
 
-    @Test func `a span is read back from what is written`() {
+    @Test func `a duration round-trips through text`() {
         for seed in UInt64(0)..<1000 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let unit = made.one(of: [1, 1000, 60_000, 3_600_000, 86_400_000])
             let span = Duration.milliseconds(made.int(-5000...5000) * unit)
             #expect(Duration(contractText: span.contractText) == span, "\(span.contractText)")
@@ -229,12 +229,12 @@ struct TextTests {
         ("tokenize", nil), ("passwordless", nil), ("plan", nil), ("", nil), ("secretary", nil),
     ]
 
-    @Test("names tell what is secret, in any spelling", arguments: names)
+    @Test("secret names are detected in any spelling", arguments: names)
     func secretNames(name: String, kind: String?) {
         #expect(SecretNames.member(SecretNames.normal(name)) == kind)
     }
 
-    @Test func `what stands under a secret's name is left out, however deep`() {
+    @Test func `values under a secret name are removed at any depth`() {
         let value: JSONValue = [
             "user": [["refresh_token": "r", "name": "ada"], ["password": ["nested": "p"]]],
             "plan": "gold",
@@ -264,7 +264,7 @@ struct TextTests {
 
     @Test func `bodies of any bytes survive the coder`() throws {
         for seed in UInt64(0)..<300 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let request = HTTPMessage.Request(
                 "POST",
                 "/" + made.text(),
@@ -281,7 +281,7 @@ struct TextTests {
         }
     }
 
-    @Test func `a body on one line is cut, has no secret and says when it is no text`() {
+    @Test func `a body on one line is truncated, redacted and marked if binary`() {
         #expect(HTTPMessage.Response(200, body: [0xff, 0xfe]).bodyLine.hasPrefix("‹body"))
         #expect(HTTPMessage.Response(200, body: Array("a\nb\r\nc".utf8)).bodyLine == "a b c")
         let long = HTTPMessage.Response(200, body: Array(String(repeating: "x", count: 500).utf8))
@@ -296,11 +296,12 @@ struct TextTests {
     @Test func `exchanges come back from the journal as they went in, whatever they hold`() {
         let purposes: [Exchange.Purpose] = [
             .call, .sentinel, .delivery(name: "é/1", attempt: 7), .registration(user: ""),
-            .probe(name: "p", user: "ada"), .restart("KILL"), .appCall("one"), .gesture("launch"),
+            .probe(name: "p", user: "ada"), .restart("KILL"), .appCall("one"),
+            .userAction("launch"),
             .screen,
         ]
         for seed in UInt64(0)..<300 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             var journal = Journal()
             let response = HTTPMessage.Response(
                 made.int(100...599),

@@ -23,7 +23,7 @@ struct ContractIndexTests {
         return ContractLibrary(files: [file])
     }
 
-    @Test func `what it says of a case is what the contract says`() throws {
+    @Test func `the index matches the contracts`() throws {
         let library = library(Self.text)
         let index = ContractIndex(parsing: ContractIndex.text(of: library))
         let headings = try #require(index.headings(id: "a/b", text: Self.text))
@@ -31,17 +31,19 @@ struct ContractIndexTests {
         #expect(headings.map(\.variant) == ["kind:first", "kind:second", "kind:third"])
     }
 
-    @Test func `every shipped contract is listed, and none is read for it`() {
+    @Test func `every shipped contract is indexed and none is parsed for it`() {
         let index = ContractIndex(parsing: ContractIndex.text(of: .shipped))
         for file in ContractLibrary.shipped.files {
             let headings = try? file.result.get().map(\.heading)
             #expect(headings != nil && index.headings(id: file.id, text: file.text) == headings)
         }
-        #expect(ContractLibrary.listed.headings == ContractLibrary.shipped.contracts.map(\.heading))
-        #expect(ContractLibrary.listed.files.allSatisfy { !$0.isRead })
+        #expect(
+            ContractLibrary.indexed.headings == ContractLibrary.shipped.contracts.map(\.heading)
+        )
+        #expect(ContractLibrary.indexed.files.allSatisfy { !$0.isParsed })
     }
 
-    @Test func `a text that was edited since is not listed`() {
+    @Test func `an edited contract is not taken from the index`() {
         let index = ContractIndex(parsing: ContractIndex.text(of: library(Self.text)))
         let edited = Self.text.replacing("S-07", with: "S-08")
         #expect(index.headings(id: "a/b", text: edited) == nil)
@@ -49,7 +51,7 @@ struct ContractIndexTests {
     }
 
     @Test(
-        "a file with a line that is not understood is not listed",
+        "a file with an unrecognized line is not indexed",
         arguments: [
             ("\tS-07\t", "\t"), ("\tshould\t", "\tshall\t"), ("push,", "pull,"),
             ("\tbackend\t", "\tservant\t"), ("\tkind:second", "kind:second"),
@@ -62,19 +64,19 @@ struct ContractIndexTests {
         #expect(ContractIndex(parsing: broken).headings(id: "a/b", text: Self.text) == nil)
     }
 
-    @Test func `a text of more than a line is not listed`() {
+    @Test func `a multi-line string is not indexed`() {
         let long = Self.text.replacing("title: A", with: "title: \"A\\nB\" #")
         #expect(library(long).contracts.count == 3)
         #expect(ContractIndex.text(of: library(long)).isEmpty)
     }
 
-    @Test func `only what is chosen is read, and all that is chosen`() throws {
-        let listed = ContractLibrary.listed
-        let some = listed.headings.enumerated().filter { $0.offset % 7 == 0 }.map(\.element)
-        #expect(try listed.contracts(of: some).map(\.heading) == some)
+    @Test func `only selected contracts are parsed`() throws {
+        let indexed = ContractLibrary.indexed
+        let some = indexed.headings.enumerated().filter { $0.offset % 7 == 0 }.map(\.element)
+        #expect(try indexed.contracts(of: some).map(\.heading) == some)
         #expect(throws: ContractErrors.self) {
             try library("contract: a/b\n").contracts(
-                of: listed.headings.prefix(1).map {
+                of: indexed.headings.prefix(1).map {
                     var heading = $0
                     heading.id = "a/b"
                     return heading

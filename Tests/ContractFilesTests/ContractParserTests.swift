@@ -61,7 +61,7 @@ struct ContractParserTests {
         #expect(fields.map(\.value) == [true, "NO", "{{purchase.expiration_at_ms}}"])
     }
 
-    @Test func `an expectation knows its place`() throws {
+    @Test func `an expectation knows its location`() throws {
         let contract = try #require(try parse(Self.minimal).get().first)
         let location = try #require(contract.expectation.relationLocation)
         #expect("\(location)" == "a/b.yaml:18:9")
@@ -79,7 +79,7 @@ struct ContractParserTests {
         #expect(errors.errors.map(\.location.line) == [11, 15, 18])
     }
 
-    @Test("every malformed file has the error that stands beside it", arguments: malformed)
+    @Test("every malformed file has the error in its comment", arguments: malformed)
     func reportsError(name: String) throws {
         let text = try #require(Self.read(name + ".yaml"))
         let actual: String
@@ -138,13 +138,13 @@ struct ContractParserTests {
 @Suite("Shipped contracts")
 struct ShippedContractTests {
     @Test func `all of them parse`() {
-        let library = ContractLibrary.examined()
+        let library = ContractLibrary.fullyChecked()
         #expect(library.errors.map(\.description).isEmpty)
         #expect(library.files.count >= 40)
     }
 
-    @Test func `what is not looked for in them changes nothing`() {
-        #expect(ContractLibrary.shipped.contracts == ContractLibrary.examined().contracts)
+    @Test func `unused keys of shipped contracts change nothing`() {
+        #expect(ContractLibrary.shipped.contracts == ContractLibrary.fullyChecked().contracts)
         #expect(ContractLibrary.shipped.errors.isEmpty)
     }
 
@@ -204,17 +204,17 @@ struct ProfileParserTests {
         settle-timeout: 30s
         """
 
-    @Test func `a key that nobody gave is demanded of those alone who were given ours`() throws {
+    @Test func `a key is required only of callers that received one`() throws {
         let started = try parse("assay: 1\nstart: {command: node server.js}\n").get()
-        #expect(started.demandedKey(.oneSignalKey) == started.secrets[.oneSignalKey])
-        #expect(started.demandedKey(.oneSignalKey) != nil)
+        #expect(started.requiredAPIKey(.oneSignalKey) == started.secrets[.oneSignalKey])
+        #expect(started.requiredAPIKey(.oneSignalKey) != nil)
         let running = try parse("assay: 1\ntarget: http://127.0.0.1:8080\n").get()
-        #expect(running.demandedKey(.oneSignalKey) == nil)
-        #expect(running.demandedKey(.revenueCatKey) == nil)
+        #expect(running.requiredAPIKey(.oneSignalKey) == nil)
+        #expect(running.requiredAPIKey(.revenueCatKey) == nil)
         let text = "assay: 1\ntarget: http://127.0.0.1:8080\nsecrets: {onesignal-key: k-1}\n"
         let given = try parse(text).get()
-        #expect(given.demandedKey(.oneSignalKey) == Secret("k-1"))
-        #expect(given.demandedKey(.revenueCatKey) == nil)
+        #expect(given.requiredAPIKey(.oneSignalKey) == Secret("k-1"))
+        #expect(given.requiredAPIKey(.revenueCatKey) == nil)
     }
 
     @Test func `a full profile is read`() throws {
@@ -230,11 +230,11 @@ struct ProfileParserTests {
         #expect(profile.probe(reading: "access")?.reading.meaning == .isAny(["pro", "max"]))
         #expect(profile.probe(reading: "expires")?.reading.meaning == .isFuture)
         #expect(profile.unsupported == [.push])
-        #expect(profile.obstacle(to: .purchasely) != nil)
-        #expect(profile.obstacle(to: .firebase) != nil)
-        #expect(profile.patience == .seconds(30))
-        #expect(profile.obstacle(to: .signature) != nil)
-        #expect(profile.obstacle(to: .authorization) == nil)
+        #expect(profile.skipReason(to: .purchasely) != nil)
+        #expect(profile.skipReason(to: .firebase) != nil)
+        #expect(profile.settleTimeout == .seconds(30))
+        #expect(profile.skipReason(to: .signature) != nil)
+        #expect(profile.skipReason(to: .authorization) == nil)
     }
 
     @Test func `a start, its credentials and combined conditions are read`() throws {

@@ -4,23 +4,23 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What the grammar makes")
+@Suite("Files generated from the grammar")
 struct GeneratedPagesTests {
     @Test(
-        "the files that are checked in are what the grammar makes",
+        "checked-in files match the grammar",
         arguments: [
             (.contract, "contracts/contract.schema.json"),
             (.profile, "contracts/profile.schema.json"),
             (.contract, "Sources/Conformance/Conformance.docc/ContractLanguage.md"),
             (.profile, "Sources/Conformance/Conformance.docc/ProfileLanguage.md"),
-        ] as [(Language, String)]
+        ] as [(FileFormat, String)]
     )
-    func isUpToDate(language: Language, path: String) throws {
+    func isUpToDate(language: FileFormat, path: String) throws {
         try Self.check(path, path.hasSuffix(".json") ? language.schema : language.page)
     }
 
     @Test(
-        "the pages that are checked in are what the tables say",
+        "checked-in pages match the tables",
         arguments: [
             (.clauses, "Clauses.md"), (.findingCodes, "FindingCodes.md"),
         ] as [(ReferencePage, String)]
@@ -31,7 +31,7 @@ struct GeneratedPagesTests {
         try Self.check("Sources/Conformance/Conformance.docc/\(name)", page.text(headings))
     }
 
-    @Test func `the index that is checked in is what the contracts say`() throws {
+    @Test func `the checked-in index matches the contracts`() throws {
         try Self.check("contracts/index.txt", ContractIndex.text(of: .shipped))
     }
 
@@ -45,8 +45,8 @@ struct GeneratedPagesTests {
         #expect(kept == text, "\(path) is another: run UPDATE_GOLDEN=1 swift test")
     }
 
-    @Test("every property of a schema is described", arguments: Language.allCases)
-    func isDescribed(language: Language) throws {
+    @Test("every property of a schema is described", arguments: FileFormat.allCases)
+    func isDescribed(language: FileFormat) throws {
         let schema = try JSONValue(parsing: language.schema)
         let (all, without) = Self.properties(of: schema)
         #expect(all > 100)
@@ -76,17 +76,19 @@ struct GeneratedPagesTests {
         return (count, without)
     }
 
-    @Test func `a key is told with its meaning, its values and its default`() throws {
-        let place = try #require(Language.contract.reference.places(named: "lost-responses").first)
+    @Test func `a key is described with its meaning, values and default`() throws {
+        let place = try #require(
+            FileFormat.contract.reference.keyLocations(named: "lost-responses").first
+        )
         #expect(place.text == "steps.deliver.lost-responses")
-        let parts = Language.contract.reference.explanation(of: place)
+        let parts = FileFormat.contract.reference.explanation(of: place)
         #expect(parts.map(\.label) == ["meaning", "value", "default", "since"])
         #expect(parts[1].text == "a number from 0 to 5")
         #expect(parts[2].text == "0")
     }
 
     @Test(
-        "a key is found by its name, and by the way to it",
+        "a key is found by name or by path",
         arguments: [
             ("steps.deliver.retry", "steps.deliver.retry"),
             ("deliver.retry", "steps.deliver.retry"),
@@ -98,12 +100,12 @@ struct GeneratedPagesTests {
         ]
     )
     func isFound(subject: String, path: String) {
-        #expect(Language.contract.reference.places(named: subject).map(\.text) == [path])
+        #expect(FileFormat.contract.reference.keyLocations(named: subject).map(\.text) == [path])
     }
 
     @Test func `a key of a profile is found too`() {
-        let places = Language.profile.reference.places(named: "read.access")
-        #expect(places.map(\.text) == ["probes.read.access"])
-        #expect(Language.profile.reference.places(named: "nonsense").isEmpty)
+        let keyLocations = FileFormat.profile.reference.keyLocations(named: "read.access")
+        #expect(keyLocations.map(\.text) == ["probes.read.access"])
+        #expect(FileFormat.profile.reference.keyLocations(named: "nonsense").isEmpty)
     }
 }

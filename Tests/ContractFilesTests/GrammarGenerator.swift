@@ -6,7 +6,7 @@ import Testing
 /// What holds between keys and is no part of the shapes stands in `settle`.
 struct GrammarGenerator {
     /// Who is to play what is made up.
-    enum Story: CaseIterable {
+    enum ContractKind: CaseIterable {
         /// A backend; an app with accounts may stand before it.
         case backend
         /// A phone, in a device scenario.
@@ -30,9 +30,9 @@ struct GrammarGenerator {
     }
 
     var random: SeededGenerator
-    private var story = Story.any
+    private var contractKind = ContractKind.any
     /// What is being made up stands at such a place.
-    private var place: TemplatePlace?
+    private var place: TemplateSlot?
     private var deliveries: [String] = []
     private var calls: [String] = []
     private var interrupted: Set<String> = []
@@ -46,7 +46,7 @@ struct GrammarGenerator {
     /// A whole contract about users, accounts and phones that are introduced.
     mutating func contract() -> LocatedNode {
         (deliveries, calls, interrupted) = ([], [], [])
-        story = Story.allCases.randomElement(using: &random) ?? .any
+        contractKind = ContractKind.allCases.randomElement(using: &random) ?? .any
         var entries = entries(of: Contract.grammar.shape)
         set("given", LocatedNode(.sequence(given), Self.place), in: &entries)
         settleClock(&entries)
@@ -56,7 +56,7 @@ struct GrammarGenerator {
 
     /// A profile of random keys; what holds between keys is not settled.
     mutating func profile() -> LocatedNode {
-        story = .any
+        contractKind = .any
         return LocatedNode(.mapping(entries(of: Profile.grammar.shape)), Self.place)
     }
 
@@ -65,7 +65,7 @@ struct GrammarGenerator {
         let launches = [mapping([("app", word("launch")), ("on", word("tablet"))])]
         let users = ["ada", "bob", "cleo"]
         let accounts = ["home", "work"].map { mapping([("account", word($0))]) }
-        switch story {
+        switch contractKind {
         case .device:
             return users.map { mapping([("name", mapping([($0, word("id-" + $0))]))]) }
                 + launches + [mapping([("app", word("launch"))])]
@@ -77,7 +77,7 @@ struct GrammarGenerator {
 
     // MARK: Shapes
 
-    private mutating func templated(_ shape: Shape, _ place: TemplatePlace) -> LocatedNode? {
+    private mutating func templated(_ shape: Shape, _ place: TemplateSlot) -> LocatedNode? {
         let outer = self.place
         defer { self.place = outer }
         self.place = place
@@ -96,7 +96,7 @@ struct GrammarGenerator {
     private mutating func template() -> String? {
         var names = TemplateNames()
         names.users = ["ada", "bob", "cleo"]
-        names.accounts = story == .device ? [] : ["home", "work"]
+        names.accounts = contractKind == .device ? [] : ["home", "work"]
         names.deliveries = deliveries
         names.calls = calls
         let words = place?.words.flatMap { $0.examples(names) } ?? []
@@ -114,7 +114,8 @@ struct GrammarGenerator {
         case .pattern(let pattern, _):
             quoted(Self.examples(of: pattern).randomElement(using: &random))
         case .name(let kind, let role): name(kind, role)
-        case .anyOf: word(["ada", "ada|bob", "bob|cleo|ada"].randomElement(using: &random))
+        case .nameAlternatives:
+            word(["ada", "ada|bob", "bob|cleo|ada"].randomElement(using: &random))
         case .flag: word(Bool.random(using: &random) ? "true" : "false")
         case .count(let range): word(String(Int.random(in: range, using: &random)))
         case .duration:
@@ -143,7 +144,7 @@ struct GrammarGenerator {
     private mutating func either(_ shapes: [Shape]) -> LocatedNode? {
         let played = shapes.filter { shape in
             guard shapes.count > 5, case .construct(let construct) = shape,
-                let steps = story.steps
+                let steps = contractKind.steps
             else { return true }
             return steps.contains(construct.keys.first?.key ?? "")
         }
@@ -153,7 +154,7 @@ struct GrammarGenerator {
         return nil
     }
 
-    private mutating func name(_ kind: Names.Kind, _ role: Names.Role) -> LocatedNode? {
+    private mutating func name(_ kind: NameUses.Kind, _ role: NameUses.Role) -> LocatedNode? {
         switch (kind, role) {
         case (.user, _): return word(["ada", "bob", "cleo"].randomElement(using: &random))
         case (.account, _), (.holder, _):
@@ -210,13 +211,13 @@ struct GrammarGenerator {
             guard isWanted, !isLeft, let node = node(key.shape) else { continue }
             set(key.key, node, in: &entries)
         }
-        for group in construct.exclusive {
+        for group in construct.mutuallyExclusive {
             let given = group.filter { has($0, entries) }
             for key in given.dropFirst() { entries.removeAll { $0.key == key } }
         }
         settle(construct, &entries)
         // A key goes with the one that it needs, until none is left alone.
-        while let alone = construct.beside.first(where: { key, others in
+        while let alone = construct.companionKeys.first(where: { key, others in
             has(key, entries) && !others.contains { has($0, entries) }
         }) {
             entries.removeAll { $0.key == alone.key }
@@ -240,7 +241,7 @@ struct GrammarGenerator {
             set("account", word("home"), in: &entries)
             set("for", word("2s"), in: &entries)
             // Nobody has an account where nobody plays its provider.
-            if story == .device { set("app", word("login"), in: &entries) }
+            if contractKind == .device { set("app", word("login"), in: &entries) }
         case "phone": set("on", word("tablet"), in: &entries)
         case let name where name.hasPrefix("bounds-") || name.hasPrefix("limit-"):
             set("at-most", word("3"), in: &entries)
@@ -255,7 +256,7 @@ struct GrammarGenerator {
         case "app-expectation": set("start", word("bounded"), in: &entries)
         case "expect":
             set("status", word("200"), in: &entries)
-            switch story {
+            switch contractKind {
             case .backend: entries.removeAll { $0.key == "app" }
             case .device:
                 entries.removeAll { $0.key != "app" && $0.key != "status" }
@@ -296,8 +297,8 @@ struct GrammarGenerator {
         guard let steps = entries.first(where: { $0.key == "steps" }),
             case .sequence(var nodes) = steps.value.content
         else { return }
-        let hasTwin = entries.first { $0.key == "expect" }?.value["like"] != nil
-        if hasTwin {
+        let hasBaseline = entries.first { $0.key == "expect" }?.value["like"] != nil
+        if hasBaseline {
             nodes = nodes.map { $0["event"] == nil ? $0 : $0.replacing("soon", by: "17s") }
         }
         var ending: Set<String> = []
@@ -316,7 +317,7 @@ struct GrammarGenerator {
             ["expires", "grace"].contains { step["event"]?[$0]?.scalar == "soon" }
         }.compactMap { $0["deliver"]?.scalar }
         nodes.removeAll { $0["wait-for-end"]?.scalar.map { !soon.contains($0) } ?? false }
-        settleMoments(&nodes)
+        settlePhases(&nodes)
         let isReleased = nodes.contains { node in
             node["deliver"] != nil
                 && (node["concurrent-with"] != nil || node["together"]?.scalar == "true")
@@ -329,15 +330,15 @@ struct GrammarGenerator {
         set("steps", LocatedNode(.sequence(nodes), Self.place), in: &entries)
     }
 
-    private static let disturbances = [
+    private static let faults = [
         "lost-responses", "truncated-requests", "disconnects", "database-failures",
     ]
 
     /// What goes out with the next step has one, and neither is disturbed.
-    private func settleMoments(_ nodes: inout [LocatedNode]) {
+    private func settlePhases(_ nodes: inout [LocatedNode]) {
         let interrupted = nodes.compactMap { $0["restart"]?["during"]?.scalar }
         func isDisturbed(_ node: LocatedNode) -> Bool {
-            (Self.disturbances + ["dropped"]).contains { node[$0] != nil }
+            (Self.faults + ["dropped"]).contains { node[$0] != nil }
                 || interrupted.contains(node["deliver"]?.scalar ?? "")
         }
         func isStoreBroken(_ node: LocatedNode) -> Bool {
@@ -361,9 +362,9 @@ struct GrammarGenerator {
 
     private mutating func settleDelivery(_ entries: inout [Entry]) {
         if has("together", entries) {
-            entries.removeAll { Self.disturbances.contains($0.key) }
+            entries.removeAll { Self.faults.contains($0.key) }
         }
-        if Self.disturbances.contains(where: { has($0, entries) }) {
+        if Self.faults.contains(where: { has($0, entries) }) {
             set("retry", word("schedule"), in: &entries)
         }
         if has("together", entries) { set("times", word("3"), in: &entries) }
@@ -397,7 +398,7 @@ struct GrammarGenerator {
 
     // MARK: Values
 
-    private static let strange = [
+    private static let unusualCharacters = [
         "x", "premium_monthly", "Zoë 🦊", "a: b", "# no comment", "- dash", "\"quoted\" \\ back",
         "null", "true", "123", "1e5", "~", "line\nbreak\ttab", "a\u{2028}b\u{85}c", "\u{feff}bom",
         "{{{{user.ada}}", "{curly}", "[square]", "*alias", "&anchor", "!tag", "%percent", "@at",
@@ -408,7 +409,7 @@ struct GrammarGenerator {
         if Int.random(in: 0..<4, using: &random) == 0, let template = template() {
             return Bool.random(using: &random) ? template : "a \(template) b"
         }
-        let texts = Self.strange + (mayBeEmpty ? [""] : [])
+        let texts = Self.unusualCharacters + (mayBeEmpty ? [""] : [])
         return texts.randomElement(using: &random) ?? "x"
     }
 
@@ -520,11 +521,11 @@ extension LocatedNode {
     }
 
     /// The same without places, so that two files can be compared.
-    var unplaced: LocatedNode {
+    var withoutLocations: LocatedNode {
         switch content {
         case .scalar: LocatedNode(content, GrammarGenerator.place)
         case .sequence(let nodes):
-            LocatedNode(.sequence(nodes.map(\.unplaced)), GrammarGenerator.place)
+            LocatedNode(.sequence(nodes.map(\.withoutLocations)), GrammarGenerator.place)
         case .mapping(let entries):
             LocatedNode(
                 .mapping(
@@ -532,7 +533,7 @@ extension LocatedNode {
                         Entry(
                             key: $0.key,
                             keyLocation: GrammarGenerator.place,
-                            value: $0.value.unplaced
+                            value: $0.value.withoutLocations
                         )
                     }
                 ),

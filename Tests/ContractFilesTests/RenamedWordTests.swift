@@ -58,7 +58,7 @@ struct RenamedWordTests {
         #expect(Set(Self.files.keys) == Set(RenamedWord.all))
     }
 
-    @Test("an old word is an error that names the present one", arguments: RenamedWord.all)
+    @Test("an old word is an error that names the new word", arguments: RenamedWord.all)
     func renamed(word: String) throws {
         let text = try #require(Self.files[word])
         let errors: [ContractError]

@@ -5,13 +5,13 @@ import Testing
 @Suite("Written contracts")
 struct RoundTripTests {
     /// What a tree says, whether anybody plays it or not, and what is wrong with it.
-    private struct Reading {
+    private struct ParsedContract {
         var contract: Contract?
         var problems: [String]
 
         init(_ node: LocatedNode) {
             var reader = NodeReader()
-            contract = Contract.grammar.read(node, &reader)?.crashing(reader.crashes)
+            contract = Contract.grammar.read(node, &reader)?.addingCrashes(reader.crashes)
             // Whether the answers stand there or are the usual ones is a place, and no value.
             contract?.expectation.answersLocation = nil
             let errors = reader.errors + TemplateChecks(contract: node, lines: []).errors
@@ -20,8 +20,8 @@ struct RoundTripTests {
     }
 
     /// What `ContractParser` makes of it: a contract, or why it is none.
-    private static func parsed(_ node: LocatedNode, id: String = "a/b") -> Reading {
-        var reading = Reading(node)
+    private static func parsed(_ node: LocatedNode, id: String = "a/b") -> ParsedContract {
+        var reading = ParsedContract(node)
         switch ContractParser.parse(node, id: id) {
         case .success(let contracts):
             reading.contract = contracts.first
@@ -45,7 +45,9 @@ struct RoundTripTests {
     }
 
     private func read(_ node: LocatedNode, id: String = "a/b") throws -> Contract {
-        var contract = try #require(try ContractParser.parse(node.unplaced, id: id).get().first)
+        var contract = try #require(
+            try ContractParser.parse(node.withoutLocations, id: id).get().first
+        )
         contract.expectation.answersLocation = nil
         return contract
     }
@@ -58,7 +60,7 @@ struct RoundTripTests {
     /// The grammar can say what nobody plays, and that is written and read as well; what somebody
     /// plays goes through the parser that everybody uses.
     @Test(
-        "what is made up from the grammar is read, written and read as the same",
+        "a generated contract round-trips",
         arguments: 0..<20
     )
     func isIdentity(round: Int) throws {
@@ -66,12 +68,12 @@ struct RoundTripTests {
         for seed in round * 500..<(round + 1) * 500 {
             var generator = GrammarGenerator(seed: UInt64(seed))
             let node = generator.contract()
-            let first = Reading(node)
+            let first = ParsedContract(node)
             try #require(first.problems.isEmpty, "seed \(seed): \(first.problems)")
             let contract = try #require(first.contract)
             let text = ContractWriter.text(contract, id: "a/b")
-            let tree = try LocatedNode(parsing: text, path: "again.yaml").unplaced
-            let second = Reading(tree)
+            let tree = try LocatedNode(parsing: text, path: "again.yaml").withoutLocations
+            let second = ParsedContract(tree)
             try #require(second.problems.isEmpty, "seed \(seed): \(second.problems)\n\(text)")
             try #require(
                 second.contract == contract,
@@ -87,12 +89,12 @@ struct RoundTripTests {
         #expect(playedCount > 50, "\(playedCount)")
     }
 
-    @Test("what is mutilated is refused in words, and nothing traps", arguments: 0..<20)
+    @Test("a mutated document is refused with a message, and no input traps", arguments: 0..<20)
     func isRefused(round: Int) throws {
         var refusedCount = 0
         for seed in 0..<500 {
             var generator = GrammarGenerator(seed: UInt64(round * 500 + seed))
-            var mutilation = Mutilation(random: generator.random)
+            var mutilation = DocumentMutation(random: generator.random)
             let node = mutilation.mutilated(generator.contract())
             guard case .failure(let errors) = ContractParser.parse(node, id: "a/b") else {
                 continue
@@ -104,11 +106,11 @@ struct RoundTripTests {
         #expect(refusedCount > 250)
     }
 
-    @Test("text that is cut or damaged is refused in words, and nothing traps", arguments: 0..<10)
+    @Test("damaged text is refused with a message, and no input traps", arguments: 0..<10)
     func isCut(round: Int) throws {
         for seed in 0..<100 {
             var generator = GrammarGenerator(seed: UInt64(round * 100 + seed))
-            let contract = try #require(Reading(generator.contract()).contract)
+            let contract = try #require(ParsedContract(generator.contract()).contract)
             var bytes = Array(ContractWriter.text(contract, id: "a/b").utf8)
             let cut = Int.random(in: bytes.indices, using: &generator.random)
             if seed % 2 == 0 {
@@ -124,9 +126,9 @@ struct RoundTripTests {
     }
 
     /// What a search finds is written as a file; here every shipped contract is, and read again.
-    @Test func `every shipped contract is written and read as the same`() throws {
+    @Test func `every shipped contract round-trips`() throws {
         for file in ContractLibrary.shipped.files {
-            let node = try LocatedNode(parsing: file.text, path: file.path).unplaced
+            let node = try LocatedNode(parsing: file.text, path: file.path).withoutLocations
             for var contract in try ContractParser.parse(node, id: file.id).get() {
                 contract.expectation.answersLocation = nil
                 var second = try again(contract, id: file.id)
@@ -137,7 +139,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test("what a variation finds is written and read as the same", arguments: Variation.allCases)
+    @Test("a contract found by a variation round-trips", arguments: Variation.allCases)
     func writesWhatVariationsFind(variation: Variation) throws {
         let minimal = """
             contract: a/b
@@ -169,7 +171,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test func `what a crash point makes is written and read as the same`() throws {
+    @Test func `a contract made from a crash point round-trips`() throws {
         let text = """
             contract: a/b
             title: T
@@ -194,7 +196,7 @@ struct RoundTripTests {
 }
 
 /// Damages a contract's values in one to three places.
-private struct Mutilation {
+private struct DocumentMutation {
     var random: SeededGenerator
 
     mutating func mutilated(_ node: LocatedNode) -> LocatedNode {

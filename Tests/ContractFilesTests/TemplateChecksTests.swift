@@ -124,7 +124,7 @@ struct TemplateChecksTests {
         return String(place.text.dropFirst(place.column - 1).prefix(place.length))
     }
 
-    @Test func `every other text has axes and nothing else`() {
+    @Test func `every other string accepts only axes`() {
         for step in [
             "- register: \"{{user.ada}}\"", "- name: {ada: \"{{usr.ada}}\"}",
             "- {deliver: d, event: {type: \"{{now}}\", user: ada}}",
@@ -138,7 +138,7 @@ struct TemplateChecksTests {
         Self.expectOne(title, "copeis")
     }
 
-    @Test func `what an axis stands for is read where the axis stands`() throws {
+    @Test func `an axis value is parsed where the axis is used`() throws {
         let step = "- {call: c, route: register, user: ada, with: {id: \"{{who}}\"}}"
         let text = Self.contract(step).replacing(
             "{copies: [2, 8]}",
@@ -162,7 +162,7 @@ struct TemplateChecksTests {
         #expect(Self.errors(text).contains { $0.message.contains("{{copies-1}}") })
     }
 
-    @Test func `the caret stands inside a text of several lines`() {
+    @Test func `the caret points inside a multi-line string`() {
         let step =
             "- request: r\n  send: POST /u\n  response: 200\n  text: |\n    one {{now}}\n"
             + "    two {{now}} {{nwo}} {{nwo}}"
@@ -172,7 +172,7 @@ struct TemplateChecksTests {
         #expect(found.map(Self.underlined) == ["{{nwo}}", "{{nwo}}"])
     }
 
-    @Test func `braces that open no name are told, and doubled ones are meant`() throws {
+    @Test func `unknown braces are reported, and doubled braces are literal`() throws {
         let step = "- {request: r, send: POST /u, body: {a: \"%\"}, response: 200}"
         let open = Self.errors(Self.contract(step.replacing("%", with: "{{user.ada")))
         #expect(open.map(\.message) == ["'{{' opens a template that is never closed"])

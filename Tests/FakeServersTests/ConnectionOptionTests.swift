@@ -8,16 +8,16 @@ import Testing
 /// The options of connections: a refused one is a fault of Assay with the option's name.
 @Suite("Options of connections")
 struct ConnectionOptionTests {
-    private struct Refused: Error, CustomStringConvertible {
+    private struct RefusedOption: Error, CustomStringConvertible {
         let description = "not permitted (errno: 1)"
     }
 
     private static let refused = ConnectionOption("SO_MADE_UP") {
-        $0.eventLoop.makeFailedFuture(Refused())
+        $0.eventLoop.makeFailedFuture(RefusedOption())
     }
 
-    private func world() -> FakeWorld {
-        FakeWorld(
+    private func world() -> FakeRegistry {
+        FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
@@ -49,8 +49,8 @@ struct ConnectionOptionTests {
         let proxy = try await InterceptingProxy(
             before: [],
             world: world,
-            authority: try Authority(at: Instant(milliseconds: 1_790_000_000_000)),
-            refusals: Refusals(),
+            authority: try CertificateAuthority(at: Instant(milliseconds: 1_790_000_000_000)),
+            refusals: RefusalCounts(),
             options: [Self.refused]
         )
         let connection = try RawConnection(port: proxy.port)

@@ -10,8 +10,8 @@ struct ControlFaultTests {
         "include_aliases": ["external_id": ["ada"]], "contents": ["en": "Hello"],
     ]
 
-    private func push(_ stage: ControlStage) -> Reply {
-        stage.ask(.oneSignal, "POST", "/notifications", Self.push)
+    private func push(_ fixture: ControlFixture) -> Reply {
+        fixture.ask(.oneSignal, "POST", "/notifications", Self.push)
     }
 
     @Test(
@@ -24,8 +24,8 @@ struct ControlFaultTests {
         ]
     )
     func readsAnswers(value: JSONValue) async {
-        let stage = ControlStage()
-        let answer = await stage.call("PUT", "/faults/onesignal", ["responses": [value]])
+        let fixture = ControlFixture()
+        let answer = await fixture.call("PUT", "/faults/onesignal", ["responses": [value]])
         #expect(answer.status == 200, "\(answer.error)")
         #expect(answer["faults"]?["onesignal"]?["responses"] == [value])
         #expect(answer["faults"]?["onesignal"]?["permanent"] == false)
@@ -41,65 +41,65 @@ struct ControlFaultTests {
         ]
     )
     func refusesAnswers(value: JSONValue) async {
-        let stage = ControlStage()
-        let answer = await stage.call("PUT", "/faults/onesignal", ["responses": ["ok", value]])
+        let fixture = ControlFixture()
+        let answer = await fixture.call("PUT", "/faults/onesignal", ["responses": ["ok", value]])
         #expect(answer.status == 400, "\(value.text)")
         #expect(answer.error.contains("is not a response; allowed are a status from 200 to 599"))
         #expect(answer.error.hasPrefix(value.text), "\(answer.error)")
-        #expect(await stage.call("GET", "/faults")["faults"] == [:])
+        #expect(await fixture.call("GET", "/faults")["faults"] == [:])
     }
 
     @Test func `answers are used up one after the other, by calls that change`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/faults/onesignal", ["responses": [500, "ok", 429]])
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/faults/onesignal", ["responses": [500, "ok", 429]])
         let seen = (0..<4).map { _ in
-            stage.ask(.oneSignal, "GET", "/apps")
-            return push(stage).response.status
+            fixture.ask(.oneSignal, "GET", "/apps")
+            return push(fixture).response.status
         }
         #expect(seen == [500, 200, 429, 200])
-        #expect(await stage.call("GET", "/faults")["faults"] == [:])
+        #expect(await fixture.call("GET", "/faults")["faults"] == [:])
     }
 
     @Test func `a permanent one stays until it is taken away`() async {
-        let stage = ControlStage()
-        _ = await stage.call(
+        let fixture = ControlFixture()
+        _ = await fixture.call(
             "PUT",
             "/faults/onesignal",
             ["responses": [200, 503], "permanent": true]
         )
-        let seen = (0..<4).map { _ in push(stage).response.status }
+        let seen = (0..<4).map { _ in push(fixture).response.status }
         #expect(seen == [200, 503, 503, 503])
-        let healed = await stage.call("DELETE", "/faults")
+        let healed = await fixture.call("DELETE", "/faults")
         #expect(healed["faults"] == [:])
-        #expect(push(stage).response.status == 200)
+        #expect(push(fixture).response.status == 200)
     }
 
     @Test func `reads count when they are told to`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/faults/revenuecat", ["responses": [503], "reads": true])
-        #expect(stage.ask(.revenueCat, "GET", "/v1/subscribers/ada").response.status == 503)
-        #expect(stage.ask(.revenueCat, "GET", "/v1/subscribers/ada").response.status != 503)
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/faults/revenuecat", ["responses": [503], "reads": true])
+        #expect(fixture.ask(.revenueCat, "GET", "/v1/subscribers/ada").response.status == 503)
+        #expect(fixture.ask(.revenueCat, "GET", "/v1/subscribers/ada").response.status != 503)
     }
 
     @Test func `a fault is its namespace's alone`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
-        _ = await stage.call("PUT", "/faults/onesignal?namespace=red", ["responses": [500]])
-        #expect(push(stage).response.status == 200)
-        #expect(await stage.call("GET", "/faults")["faults"] == [:])
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
+        _ = await fixture.call("PUT", "/faults/onesignal?namespace=red", ["responses": [500]])
+        #expect(push(fixture).response.status == 200)
+        #expect(await fixture.call("GET", "/faults")["faults"] == [:])
         #expect(
-            await stage.call("GET", "/faults?namespace=red")["faults"]?["onesignal"] != nil
+            await fixture.call("GET", "/faults?namespace=red")["faults"]?["onesignal"] != nil
         )
     }
 
     @Test(
-        "a provider that nobody knows is told the nearest",
+        "an unknown provider is reported with the nearest name",
         arguments: [
             ("onesignl", "onesignal"), ("firebse", "firebase"), ("revenucat", "revenuecat"),
         ]
     )
     func unknownProvider(name: String, near: String) async {
-        let answer = await ControlStage().call("PUT", "/faults/\(name)", ["responses": [500]])
+        let answer = await ControlFixture().call("PUT", "/faults/\(name)", ["responses": [500]])
         #expect(answer.status == 404)
         #expect(
             answer.error
@@ -110,81 +110,81 @@ struct ControlFaultTests {
 
     @Test("parties that are no provider have no faults", arguments: ["backend", "app", "assay"])
     func noProvider(name: String) async {
-        let answer = await ControlStage().call("PUT", "/faults/\(name)", ["refused": true])
+        let answer = await ControlFixture().call("PUT", "/faults/\(name)", ["refused": true])
         #expect(answer.status == 404, "a name that is none must not pass for done")
     }
 
-    @Test func `what would say something about answers needs some`() async {
-        let stage = ControlStage()
+    @Test func `a list of responses must not be empty`() async {
+        let fixture = ControlFixture()
         let bodies: [JSONValue] = [
             ["refused": true, "permanent": true], ["refused": false, "reads": true],
         ]
         for body in bodies {
-            let answer = await stage.call("PUT", "/faults/onesignal", body)
+            let answer = await fixture.call("PUT", "/faults/onesignal", body)
             #expect(answer.status == 400)
             #expect(answer.error.hasSuffix("requires 'responses', which is missing"))
         }
         for body in [[:], ["responses": []], ["permanent": true]] as [JSONValue] {
-            let answer = await stage.call("PUT", "/faults/onesignal", body)
+            let answer = await fixture.call("PUT", "/faults/onesignal", body)
             #expect(answer.error.hasPrefix("'responses' takes a list"), "\(body.text)")
         }
     }
 
     @Test func `a list that is wrong refuses no connection either`() async throws {
-        let probe = ControlStage()
+        let probe = ControlFixture()
         let server = try await FakeServer(.oneSignal, world: probe.world)
-        let stage = ControlStage(servers: [server])
-        let wrong = await stage.call(
+        let fixture = ControlFixture(servers: [server])
+        let wrong = await fixture.call(
             "PUT",
             "/faults/onesignal",
             ["refused": true, "responses": ["nonsense"]]
         )
         #expect(wrong.status == 400)
         #expect(!server.isRefusing)
-        let both = await stage.call(
+        let both = await fixture.call(
             "PUT",
             "/faults/onesignal",
             ["refused": true, "responses": [500]]
         )
         #expect(both["refused"] == ["onesignal"])
         #expect(both["faults"]?["onesignal"] != nil)
-        let other = await stage.call("PUT", "/faults/firebase", ["refused": false])
+        let other = await fixture.call("PUT", "/faults/firebase", ["refused": false])
         #expect(other["refused"] == ["onesignal"], "another's port is not touched")
-        let healed = await stage.call("DELETE", "/faults")
+        let healed = await fixture.call("DELETE", "/faults")
         #expect(healed["refused"] == [])
         #expect(!server.isRefusing)
         await server.stop()
     }
 
     @Test(
-        "a planned answer reaches the caller in its manner, and has an effect or none",
+        "a planned response reaches the caller with or without its effect",
         arguments: [
-            ("reset", Reply.Manner.reset, 0), ("no-response", .never, 0),
+            ("reset", Reply.SendMode.reset, 0), ("no-response", .never, 0),
             ("hang 250ms", .hang(250), 0),
             ("lost-response", .reset, 1), ("truncated-response", .half, 1),
             ("slow 2s", .slow(2000), 1),
             ("ok", .answer, 1), ("malformed", .answer, 1),
-        ] as [(String, Reply.Manner, Int)]
+        ] as [(String, Reply.SendMode, Int)]
     )
-    func carriesOut(text: String, manner: Reply.Manner, effects: Int) async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/faults/onesignal", ["responses": [.string(text)]])
-        let reply = push(stage)
-        #expect(reply.manner == manner)
+    func carriesOut(text: String, sendMode: Reply.SendMode, effects: Int) async {
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/faults/onesignal", ["responses": [.string(text)]])
+        let reply = push(fixture)
+        #expect(reply.sendMode == sendMode)
         #expect(reply.effects.count == effects)
         let isBroken = (try? JSONValue(parsing: reply.response.body)) == nil
         #expect(isBroken == (text == "malformed") || effects == 0)
     }
 
     @Test func `Firebase fails with its own codes, and others ignore them`() async {
-        let stage = ControlStage()
+        let fixture = ControlFixture()
         let plan: JSONValue = ["responses": ["code QUOTA_EXCEEDED"], "reads": true]
-        _ = await stage.call("PUT", "/faults/firebase", plan)
+        _ = await fixture.call("PUT", "/faults/firebase", plan)
         let signUp: JSONValue = ["returnSecureToken": true]
         let path = "/identitytoolkit.googleapis.com/v1/accounts:signUp?key=k"
-        let refused = stage.ask(.firebase, "POST", path, signUp)
+        let refused = fixture.ask(.firebase, "POST", path, signUp)
         #expect(refused.response.status >= 400)
         #expect(String(decoding: refused.response.body, as: UTF8.self).contains("QUOTA_EXCEEDED"))
-        #expect(stage.ask(.firebase, "POST", path, signUp).response.status == 200)
+        #expect(fixture.ask(.firebase, "POST", path, signUp).response.status == 200)
     }
 }

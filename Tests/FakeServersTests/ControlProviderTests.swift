@@ -10,8 +10,8 @@ struct ControlProviderTests {
     // MARK: Webhooks
 
     @Test func `a webhook is shown without its secrets, changed as a whole, and removed`() async {
-        let stage = ControlStage()
-        let made = await stage.call(
+        let fixture = ControlFixture()
+        let made = await fixture.call(
             "PUT",
             "/webhooks/main",
             [
@@ -31,7 +31,7 @@ struct ControlProviderTests {
                 ]
             ]
         )
-        let again = await stage.call("PUT", "/webhooks/main", Self.hook)
+        let again = await fixture.call("PUT", "/webhooks/main", Self.hook)
         #expect(
             again["webhooks"] == [
                 [
@@ -41,10 +41,10 @@ struct ControlProviderTests {
                 ]
             ]
         )
-        _ = await stage.call("PUT", "/webhooks/second", Self.hook)
-        let rest = await stage.call("DELETE", "/webhooks/main")
+        _ = await fixture.call("PUT", "/webhooks/second", Self.hook)
+        let rest = await fixture.call("DELETE", "/webhooks/main")
         #expect(rest["webhooks"]?.array?.map { $0["id"] } == ["second"])
-        let gone = await stage.call("DELETE", "/webhooks/main")
+        let gone = await fixture.call("DELETE", "/webhooks/main")
         #expect(gone.status == 404)
         #expect(gone.error == "there is no webhook 'main'")
     }
@@ -59,9 +59,9 @@ struct ControlProviderTests {
         ]
     )
     func checksAddresses(url: String, isTaken: Bool) async {
-        let stage = ControlStage(allowedHosts: ["friend.example"])
+        let fixture = ControlFixture(allowedHosts: ["friend.example"])
         for path in ["/webhooks/main", "/purchasely/webhook"] {
-            let answer = await stage.call("PUT", path, ["url": .string(url)])
+            let answer = await fixture.call("PUT", path, ["url": .string(url)])
             #expect(answer.status == (isTaken ? 200 : 400), "\(path): \(answer.error)")
             guard !isTaken else { continue }
             #expect(answer.error == "'url' is '\(url)', which is not an http URL on this machine")
@@ -70,31 +70,31 @@ struct ControlProviderTests {
     }
 
     @Test func `a webhook needs an address and a name, and knows two environments`() async {
-        let stage = ControlStage()
+        let fixture = ControlFixture()
         for path in ["/webhooks/main", "/purchasely/webhook"] {
-            #expect(await stage.call("PUT", path, [:]).error == "'url' is missing")
+            #expect(await fixture.call("PUT", path, [:]).error == "'url' is missing")
         }
         let long = String(repeating: "x", count: 201)
-        let named = await stage.call("PUT", "/webhooks/\(long)", Self.hook)
+        let named = await fixture.call("PUT", "/webhooks/\(long)", Self.hook)
         #expect(named.error == "a webhook ID must have 1 to 200 characters")
         let body: JSONValue = ["url": "http://127.0.0.1:1/", "environment": "SANDBX"]
-        let other = await stage.call("PUT", "/webhooks/main", body)
+        let other = await fixture.call("PUT", "/webhooks/main", body)
         #expect(other.error == "'environment' is 'SANDBX', which is not one of PRODUCTION, SANDBOX")
         #expect(other.hint == "did you mean 'SANDBOX'?")
-        #expect(await stage.call("GET", "/webhooks")["webhooks"] == [])
+        #expect(await fixture.call("GET", "/webhooks")["webhooks"] == [])
     }
 
-    @Test func `Purchasely is told where it sends, and signs when it has a secret`() async {
-        let stage = ControlStage()
-        let plain = await stage.call("PUT", "/purchasely/webhook", Self.hook)
+    @Test func `Purchasely receives its target and signs with its secret`() async {
+        let fixture = ControlFixture()
+        let plain = await fixture.call("PUT", "/purchasely/webhook", Self.hook)
         #expect(plain.body == ["url": "http://127.0.0.1:1/hook", "signed": false])
-        let signed = await stage.call(
+        let signed = await fixture.call(
             "PUT",
             "/purchasely/webhook",
             ["url": "http://127.0.0.1:1/hook", "signing-secret": "planted-9315"]
         )
         #expect(signed["signed"] == true)
-        let empty = await stage.call(
+        let empty = await fixture.call(
             "PUT",
             "/purchasely/webhook",
             ["url": "http://127.0.0.1:1/hook", "signing-secret": ""]
@@ -105,11 +105,11 @@ struct ControlProviderTests {
     // MARK: The store
 
     @Test func `every action of the store is listed and can be asked for`() async {
-        let stage = ControlStage()
-        let listed = await stage.call("GET", "/store")["actions"]?.object?.keys ?? []
+        let fixture = ControlFixture()
+        let listed = await fixture.call("GET", "/store")["actions"]?.object?.keys ?? []
         #expect(Set(listed) == Set(StoreAction.Kind.allCases.map(\.rawValue)))
         for kind in StoreAction.Kind.allCases {
-            let answer = await stage.call(
+            let answer = await fixture.call(
                 "POST",
                 "/store/\(kind.rawValue)",
                 ["user": "ada", "from": "bob"]
@@ -121,9 +121,9 @@ struct ControlProviderTests {
     }
 
     @Test func `an action tells its events, the customer and what was delivered`() async {
-        let stage = ControlStage([202])
-        _ = await stage.call("PUT", "/webhooks/main", Self.hook)
-        let bought = await stage.call("POST", "/store/purchase", ["user": "ada", "settle": true])
+        let fixture = ControlFixture([202])
+        _ = await fixture.call("PUT", "/webhooks/main", Self.hook)
+        let bought = await fixture.call("POST", "/store/purchase", ["user": "ada", "settle": true])
         #expect(bought["events"]?.array?.map { $0["type"] } == ["INITIAL_PURCHASE"])
         #expect(bought["customer"]?["subscriber"]?["original_app_user_id"] == "ada")
         let delivery = bought["deliveries"]?.array?.first
@@ -132,7 +132,7 @@ struct ControlProviderTests {
         #expect(delivery?["attempts"]?.array?.map { $0["status"] } == [202])
         #expect(delivery?["provider"] == "revenuecat")
         #expect(delivery?["webhook"] == "main")
-        let cancelled = await stage.call("POST", "/store/cancel", ["user": "ada"])
+        let cancelled = await fixture.call("POST", "/store/cancel", ["user": "ada"])
         let types = cancelled["deliveries"]?.array?.map { $0["type"] }
         #expect(types == ["CANCELLATION"], "an answer shows what it set off, and nothing older")
         #expect(cancelled["deliveries"]?.array?.first?["attempts"] == [])
@@ -153,44 +153,47 @@ struct ControlProviderTests {
         ] as [(String, JSONValue, Int, String)]
     )
     func refusesActions(action: String, body: JSONValue, status: Int, error: String) async {
-        let stage = ControlStage()
-        let before = stage.saved
-        let answer = await stage.call("POST", "/store/\(action)", body)
+        let fixture = ControlFixture()
+        let before = fixture.saved
+        let answer = await fixture.call("POST", "/store/\(action)", body)
         #expect(answer.status == status)
         #expect(answer.error.hasPrefix(error), "\(answer.error)")
         #expect(!answer.error.isEmpty)
-        #expect(stage.saved == before)
+        #expect(fixture.saved == before)
     }
 
-    @Test func `an action that is nearly right is told the right name`() async {
-        let answer = await ControlStage().call("POST", "/store/purchas", [:])
+    @Test func `a misspelt action is reported with the correct name`() async {
+        let answer = await ControlFixture().call("POST", "/store/purchas", [:])
         #expect(answer.hint.hasPrefix("did you mean 'purchase'? the valid actions are purchase"))
     }
 
     @Test func `a customer is shown as REST shows him, or is not there`() async {
-        let stage = ControlStage()
-        #expect(await stage.call("GET", "/store/customers/ada").status == 404)
-        _ = await stage.call("POST", "/store/purchase", ["user": "ada"])
-        let shown = await stage.call("GET", "/store/customers/ada")
+        let fixture = ControlFixture()
+        #expect(await fixture.call("GET", "/store/customers/ada").status == 404)
+        _ = await fixture.call("POST", "/store/purchase", ["user": "ada"])
+        let shown = await fixture.call("GET", "/store/customers/ada")
         let subscription = shown["subscriber"]?["subscriptions"]?["premium_monthly"]
         #expect(subscription?["store"] == "app_store")
-        let missing = await stage.call("GET", "/store/customers/bob")
+        let missing = await fixture.call("GET", "/store/customers/bob")
         #expect(missing.error == "there is no customer 'bob'")
-        #expect(await stage.call("GET", "/store/customers/bob").status == 404, "looking makes none")
+        #expect(
+            await fixture.call("GET", "/store/customers/bob").status == 404,
+            "looking makes none"
+        )
     }
 
     @Test func `a product is guessed from its name, described, and checked`() async throws {
-        let stage = ControlStage()
-        let weekly = await stage.call("PUT", "/store/products/pro_weekly", [:])
+        let fixture = ControlFixture()
+        let weekly = await fixture.call("PUT", "/store/products/pro_weekly", [:])
         #expect(weekly["products"]?["pro_weekly"]?["days"] == 7)
-        let changed = await stage.call(
+        let changed = await fixture.call(
             "PUT",
             "/store/products/pro_weekly",
             ["days": 3, "entitlements": ["pro", "plus"], "currency": "EUR"]
         )
         #expect(changed["products"]?["pro_weekly"]?["days"] == 3)
         #expect(changed["products"]?["pro_weekly"]?["entitlements"] == ["pro", "plus"])
-        let forever = await stage.call(
+        let forever = await fixture.call(
             "PUT",
             "/store/products/pro_weekly",
             try JSONValue(parsing: #"{"days": null}"#)
@@ -205,25 +208,25 @@ struct ControlProviderTests {
             (["exchangeRate": 0], "'exchangeRate' must be greater than zero"),
         ]
         for (body, error) in refused {
-            let answer = await stage.call("PUT", "/store/products/pro_weekly", body)
+            let answer = await fixture.call("PUT", "/store/products/pro_weekly", body)
             #expect(answer.error == error)
         }
         let price = try JSONValue(parsing: #"{"price": null}"#)
-        #expect(await stage.call("PUT", "/store/products/pro_weekly", price).status == 400)
+        #expect(await fixture.call("PUT", "/store/products/pro_weekly", price).status == 400)
         let long = String(repeating: "p", count: 201)
         #expect(
-            await stage.call("PUT", "/store/products/\(long)", [:]).error
+            await fixture.call("PUT", "/store/products/\(long)", [:]).error
                 == "a product ID must have 1 to 200 characters"
         )
-        #expect(await stage.call("GET", "/store/products")["products"] == forever["products"])
+        #expect(await fixture.call("GET", "/store/products")["products"] == forever["products"])
     }
 
     // MARK: Events
 
-    @Test func `an event goes out as it stands, with what is missing`() async throws {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/webhooks/main", Self.hook)
-        let sent = await stage.call(
+    @Test func `a raw event is sent with missing fields filled in`() async throws {
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/webhooks/main", Self.hook)
+        let sent = await fixture.call(
             "POST",
             "/events",
             [
@@ -235,11 +238,11 @@ struct ControlProviderTests {
         #expect(sent["event"]?["id"]?.string?.isEmpty == false)
         #expect(
             sent["event"]?["event_timestamp_ms"]
-                == .integer(ControlStage.start.milliseconds)
+                == .integer(ControlFixture.start.milliseconds)
         )
-        #expect(stage.receiver.types == ["FUTURE_TYPE"])
-        #expect(try JSONValue(parsing: stage.receiver.bodies[0])["event"] == sent["event"])
-        let own = await stage.call(
+        #expect(fixture.receiver.types == ["FUTURE_TYPE"])
+        #expect(try JSONValue(parsing: fixture.receiver.bodies[0])["event"] == sent["event"])
+        let own = await fixture.call(
             "POST",
             "/events",
             ["event": ["type": "TEST", "id": "own-id", "event_timestamp_ms": 5]]
@@ -249,31 +252,31 @@ struct ControlProviderTests {
     }
 
     @Test func `an event is applied to what the fake knows`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/webhooks/main", Self.hook)
-        let bought = await stage.call("POST", "/store/purchase", ["user": "ada"])
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/webhooks/main", Self.hook)
+        let bought = await fixture.call("POST", "/store/purchase", ["user": "ada"])
         var event = bought["events"]?.array?.first?.object ?? JSONObject()
         event["app_user_id"] = "eve"
         event["original_app_user_id"] = "eve"
         event["aliases"] = ["eve"]
         event["id"] = nil
-        _ = await stage.call("POST", "/events", ["event": .object(event)])
-        #expect(await stage.call("GET", "/store/customers/eve").status == 200)
+        _ = await fixture.call("POST", "/events", ["event": .object(event)])
+        #expect(await fixture.call("GET", "/store/customers/eve").status == 200)
     }
 
     @Test func `an event without a webhook or without a type is refused and changes nothing`()
         async
     {
-        let stage = ControlStage()
-        let before = stage.saved
+        let fixture = ControlFixture()
+        let before = fixture.saved
         let event: JSONValue = ["event": ["type": "TEST", "app_user_id": "ada"]]
-        let nowhere = await stage.call("POST", "/events", event)
+        let nowhere = await fixture.call("POST", "/events", event)
         #expect(nowhere.status == 409)
         #expect(nowhere.error == "no webhook is configured")
         #expect(nowhere.hint.hasPrefix("send PUT /assay/v1/webhooks/main with"))
-        #expect(stage.saved == before, "what was refused must not have happened")
+        #expect(fixture.saved == before, "what was refused must not have happened")
         for body in [[:], ["event": [:]], ["event": ["type": 5]]] as [JSONValue] {
-            let answer = await stage.call("POST", "/events", body)
+            let answer = await fixture.call("POST", "/events", body)
             #expect(answer.error == "'event' must be an object with a 'type'")
         }
     }
@@ -281,46 +284,46 @@ struct ControlProviderTests {
     // MARK: Deliveries
 
     @Test func `deliveries are listed by state, flushed and sent again`() async {
-        let stage = ControlStage([500])
-        _ = await stage.call("PUT", "/webhooks/main", Self.hook)
-        let bought = await stage.call("POST", "/store/purchase", ["user": "ada"])
-        #expect(await stage.call("POST", "/deliveries/flush")["attempts"] == 1)
-        #expect(await stage.call("POST", "/deliveries/flush")["attempts"] == 0)
+        let fixture = ControlFixture([500])
+        _ = await fixture.call("PUT", "/webhooks/main", Self.hook)
+        let bought = await fixture.call("POST", "/store/purchase", ["user": "ada"])
+        #expect(await fixture.call("POST", "/deliveries/flush")["attempts"] == 1)
+        #expect(await fixture.call("POST", "/deliveries/flush")["attempts"] == 0)
         func states(_ query: String) async -> [JSONValue?] {
-            let list = await stage.call("GET", "/deliveries" + query)["deliveries"]?.array ?? []
+            let list = await fixture.call("GET", "/deliveries" + query)["deliveries"]?.array ?? []
             return list.map { $0["state"] }
         }
         #expect(await states("") == ["waiting"])
         #expect(await states("?state=waiting") == ["waiting"])
         #expect(await states("?state=delivered") == [])
-        let wrong = await stage.call("GET", "/deliveries?state=done")
+        let wrong = await fixture.call("GET", "/deliveries?state=done")
         #expect(wrong.error == "'state' must be waiting, underway, delivered or failed")
         let id = bought["events"]?.array?.first?["id"]?.string ?? ""
-        let again = await stage.call("POST", "/deliveries/\(id)/resend", [:])
+        let again = await fixture.call("POST", "/deliveries/\(id)/resend", [:])
         #expect(again["deliveries"]?.array?.map { $0["state"] } == ["delivered"])
         #expect(await states("?state=delivered") == ["delivered"])
-        #expect(Set(stage.receiver.bodies).count == 1)
-        let other = await stage.call(
+        #expect(Set(fixture.receiver.bodies).count == 1)
+        let other = await fixture.call(
             "POST",
             "/deliveries/\(id)/resend",
             ["configuration": "elsewhere"]
         )
         #expect(other.status == 404)
-        let unknown = await stage.call("POST", "/deliveries/x/resend", [:])
+        let unknown = await fixture.call("POST", "/deliveries/x/resend", [:])
         #expect(unknown.error == "there is no delivery of an event 'x'")
         #expect(unknown.hint == "GET /assay/v1/deliveries lists all deliveries")
     }
 
     @Test func `a webhook that is gone ends in a failure that says so`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/webhooks/main", Self.hook)
-        _ = await stage.call("POST", "/store/test", ["user": "ada"])
-        _ = await stage.call("DELETE", "/webhooks/main")
-        _ = await stage.call("POST", "/deliveries/flush")
-        let list = await stage.call("GET", "/deliveries")["deliveries"]?.array
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/webhooks/main", Self.hook)
+        _ = await fixture.call("POST", "/store/test", ["user": "ada"])
+        _ = await fixture.call("DELETE", "/webhooks/main")
+        _ = await fixture.call("POST", "/deliveries/flush")
+        let list = await fixture.call("GET", "/deliveries")["deliveries"]?.array
         let failure = list?.first?["attempts"]?.array?.first?["failure"]
         #expect(failure == "the webhook 'main' no longer exists")
-        #expect(stage.receiver.types == [])
+        #expect(fixture.receiver.types == [])
     }
 
     // MARK: Purchasely
@@ -329,16 +332,16 @@ struct ControlProviderTests {
         async
     {
         for action in PurchaselyState.Action.allCases {
-            let stage = ControlStage()
-            _ = await stage.call("POST", "/purchasely/purchase", ["user": "ada"])
-            let answer = await stage.call(
+            let fixture = ControlFixture()
+            _ = await fixture.call("POST", "/purchasely/purchase", ["user": "ada"])
+            let answer = await fixture.call(
                 "POST",
                 "/purchasely/\(action.rawValue)",
                 ["user": "ada", "from": "bob", "plan": "PLUS_YEARLY"]
             )
             #expect([200, 409].contains(answer.status), "\(action): \(answer.error)")
         }
-        let unknown = await ControlStage().call("POST", "/purchasely/buy", [:])
+        let unknown = await ControlFixture().call("POST", "/purchasely/buy", [:])
         #expect(unknown.status == 404)
         #expect(unknown.error == "Purchasely has no action 'buy'")
         #expect(unknown.hint.hasPrefix("the valid actions are purchase, renew"))
@@ -355,25 +358,25 @@ struct ControlProviderTests {
         ] as [(JSONValue, String)]
     )
     func refusesPurchaselyWords(body: JSONValue, error: String) async {
-        let stage = ControlStage()
-        let answer = await stage.call("POST", "/purchasely/purchase", body)
+        let fixture = ControlFixture()
+        let answer = await fixture.call("POST", "/purchasely/purchase", body)
         #expect(answer.status == 400)
         #expect(answer.error.hasPrefix(error), "\(answer.error)")
     }
 
     @Test func `a purchase at Purchasely is sent and shown`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/purchasely/webhook", Self.hook)
-        let bought = await stage.call(
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/purchasely/webhook", Self.hook)
+        let bought = await fixture.call(
             "POST",
             "/purchasely/purchase",
             ["user": "ada", "offer": "FREE_TRIAL", "settle": true]
         )
         let names = bought["events"]?.array?.map { $0["event_name"] }
         #expect(names == ["ACTIVATE", "SUBSCRIPTION_STARTED", "TRIAL_STARTED"])
-        #expect(stage.receiver.types == ["ACTIVATE", "SUBSCRIPTION_STARTED", "TRIAL_STARTED"])
+        #expect(fixture.receiver.types == ["ACTIVATE", "SUBSCRIPTION_STARTED", "TRIAL_STARTED"])
         #expect(bought["deliveries"]?.array?.allSatisfy { $0["state"] == "delivered" } == true)
-        let missing = await stage.call("POST", "/purchasely/renew", ["user": "eve"])
+        let missing = await fixture.call("POST", "/purchasely/renew", ["user": "eve"])
         #expect(missing.status == 409)
         #expect(missing.error == "eve has no subscription; the action purchase creates one")
     }
@@ -381,60 +384,60 @@ struct ControlProviderTests {
     // MARK: Devices and keys
 
     @Test func `a device is named in the query or in the body, and each is its own`() async {
-        let stage = ControlStage()
-        let main = await stage.call("GET", "/device")
+        let fixture = ControlFixture()
+        let main = await fixture.call("GET", "/device")
         #expect(main["device"] == "main")
-        let second = await stage.call("GET", "/device?device=second")
+        let second = await fixture.call("GET", "/device?device=second")
         #expect(second["device"] == "second")
         #expect(second["installUuid"] != main["installUuid"])
-        let renewed = await stage.call("POST", "/device/reinstall", ["device": "second"])
+        let renewed = await fixture.call("POST", "/device/reinstall", ["device": "second"])
         #expect(renewed["device"] == "second")
         #expect(renewed["installUuid"] != second["installUuid"])
-        #expect(await stage.call("GET", "/device")["installUuid"] == main["installUuid"])
-        let queried = await stage.call("POST", "/device/reinstall?device=second", [:])
+        #expect(await fixture.call("GET", "/device")["installUuid"] == main["installUuid"])
+        let queried = await fixture.call("POST", "/device/reinstall?device=second", [:])
         #expect(queried["device"] == "second")
     }
 
     @Test func `an action of a device may have two words`() async {
-        let stage = ControlStage()
-        let vault = await stage.call("POST", "/device/vault", ["items": ["token": "v1"]])
+        let fixture = ControlFixture()
+        let vault = await fixture.call("POST", "/device/vault", ["items": ["token": "v1"]])
         #expect(vault["vaultLocal"]?["token"]?["value"] == "v1")
-        _ = await stage.call("POST", "/device/cloud/push", [:])
-        #expect(await stage.call("GET", "/device")["vaultCloud"]?["token"]?["value"] == "v1")
-        let none = await stage.call("POST", "/device/paywall/complete", [:])
+        _ = await fixture.call("POST", "/device/cloud/push", [:])
+        #expect(await fixture.call("GET", "/device")["vaultCloud"]?["token"]?["value"] == "v1")
+        let none = await fixture.call("POST", "/device/paywall/complete", [:])
         #expect(none.status == 409)
         #expect(none.error == "no paywall is open on the device")
-        let unknown = await stage.call("POST", "/device/fly/away", [:])
+        let unknown = await fixture.call("POST", "/device/fly/away", [:])
         #expect(unknown.status == 404)
         #expect(unknown.error == "a device has no action 'fly/away'")
-        #expect(await stage.call("POST", "/device/a/b/c", [:]).status == 404)
-        let wrong = await stage.call("POST", "/device/biometrics", ["outcome": "maybe"])
+        #expect(await fixture.call("POST", "/device/a/b/c", [:]).status == 404)
+        let wrong = await fixture.call("POST", "/device/biometrics", ["outcome": "maybe"])
         #expect(wrong.error == "'outcome' must be success, failure or unavailable")
-        let twice = await stage.call("POST", "/device/second-device", ["name": "main"])
+        let twice = await fixture.call("POST", "/device/second-device", ["name": "main"])
         #expect(twice.status == 400)
     }
 
     @Test func `a purchase on a device reaches the store and its webhook`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/webhooks/main", Self.hook)
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/webhooks/main", Self.hook)
         let command: JSONValue = [
             "command": "revenuecat://purchase?external_id=ada&product=premium_monthly"
         ]
-        stage.ask(.despia, "POST", "/bridge", command)
-        let done = await stage.call(
+        fixture.ask(.despia, "POST", "/bridge", command)
+        let done = await fixture.call(
             "POST",
             "/device/paywall/complete",
             ["environment": "PRODUCTION", "settle": true]
         )
         #expect(done.status == 200, "\(done.error)")
-        #expect(stage.receiver.types == ["INITIAL_PURCHASE"])
+        #expect(fixture.receiver.types == ["INITIAL_PURCHASE"])
         #expect(done["deliveries"]?.array?.count == 1)
     }
 
     @Test func `new keys are published beside the old`() async {
-        let stage = ControlStage()
-        let first = await stage.call("POST", "/firebase/rotate-keys")
-        let second = await stage.call("POST", "/firebase/rotate-keys")
+        let fixture = ControlFixture()
+        let first = await fixture.call("POST", "/firebase/rotate-keys")
+        let second = await fixture.call("POST", "/firebase/rotate-keys")
         let (old, new) = (first["keys"]?.array ?? [], second["keys"]?.array ?? [])
         #expect(!new.isEmpty)
         #expect(old != new)

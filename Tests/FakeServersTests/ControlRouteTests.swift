@@ -6,7 +6,7 @@ import Testing
 @Suite("Control API, every operation")
 struct ControlRouteTests {
     @Test func `every operation is described once, and at the place that it is known for`() async {
-        let operations = await DescribedOperation.all(ControlStage())
+        let operations = await DescribedOperation.all(ControlFixture())
         #expect(Set(operations.map(\.id)).count == operations.count)
         #expect(Set(operations.map(\.description)).count == operations.count)
         let known = [
@@ -40,13 +40,13 @@ struct ControlRouteTests {
         #expect(operations.count == known.count)
     }
 
-    @Test func `a member that nobody knows is an error that names it, and changes nothing`()
+    @Test func `an unknown member is an error that names it and changes nothing`()
         async
     {
-        let stage = ControlStage()
-        let before = stage.saved
-        for operation in await DescribedOperation.all(stage) {
-            let answer = await stage.call(operation.method, operation.filled, ["zzzz": 1])
+        let fixture = ControlFixture()
+        let before = fixture.saved
+        for operation in await DescribedOperation.all(fixture) {
+            let answer = await fixture.call(operation.method, operation.filled, ["zzzz": 1])
             #expect(answer.status == 400, "\(operation)")
             #expect(answer.error.hasPrefix("'zzzz' is not a member of "), "\(operation)")
             #expect(answer.error.hasSuffix(operation.path), "\(operation): \(answer.error)")
@@ -57,17 +57,17 @@ struct ControlRouteTests {
                 #expect(answer.hint == "the operation takes no members")
             }
         }
-        #expect(stage.saved == before)
+        #expect(fixture.saved == before)
     }
 
-    @Test func `a member that is nearly right is told the right name`() async {
-        let stage = ControlStage()
-        for operation in await DescribedOperation.all(stage) {
+    @Test func `a misspelt member is reported with the correct name`() async {
+        let fixture = ControlFixture()
+        for operation in await DescribedOperation.all(fixture) {
             let names = operation.members.map(\.name)
             for name in names where name.count > 3 {
                 let typo = String(name.dropLast()) + (name.hasSuffix("x") ? "y" : "x")
                 guard !names.contains(typo) else { continue }
-                let answer = await stage.call(operation.method, operation.filled, [typo: 1])
+                let answer = await fixture.call(operation.method, operation.filled, [typo: 1])
                 #expect(answer.status == 400, "\(operation) \(typo)")
                 #expect(
                     answer.hint.hasPrefix("did you mean '\(name)'?"),
@@ -83,15 +83,15 @@ struct ControlRouteTests {
     ]
 
     @Test func `a value of another kind is an error that names the member`() async throws {
-        let stage = ControlStage()
-        let before = stage.saved
+        let fixture = ControlFixture()
+        let before = fixture.saved
         var count = 0
-        for operation in await DescribedOperation.all(stage) {
+        for operation in await DescribedOperation.all(fixture) {
             for (name, schema) in operation.members {
                 let type = schema["type"]
                 let wanted = Set(type?.array?.compactMap(\.string) ?? [type?.string ?? ""])
                 for (kinds, value) in Self.samples where kinds.isDisjoint(with: wanted) {
-                    let answer = await stage.call(
+                    let answer = await fixture.call(
                         operation.method,
                         operation.filled,
                         .object(JSONObject(members: [.init(key: name, value: value)]))
@@ -106,17 +106,17 @@ struct ControlRouteTests {
             }
         }
         #expect(count > 200)
-        #expect(stage.saved == before)
+        #expect(fixture.saved == before)
     }
 
     @Test func `a number that is no whole one, and a list with a stranger in it`() async {
-        let stage = ControlStage()
+        let fixture = ControlFixture()
         let half = try? JSONValue(parsing: #"{"days": 1.5}"#)
-        let days = await stage.call("PUT", "/store/products/p", half)
+        let days = await fixture.call("PUT", "/store/products/p", half)
         #expect(days.error == "'days' takes a whole number, not a number")
-        let list = await stage.call("PUT", "/namespaces/n", ["ids": ["a", 5]])
+        let list = await fixture.call("PUT", "/namespaces/n", ["ids": ["a", 5]])
         #expect(list.error == "'ids' takes a list of strings, and one is a number")
-        let price = await stage.call(
+        let price = await fixture.call(
             "PUT",
             "/store/products/p",
             try? JSONValue(parsing: #"{"price": 1.5}"#)
@@ -125,10 +125,10 @@ struct ControlRouteTests {
     }
 
     @Test func `null stands for nothing, for every member`() async {
-        for operation in await DescribedOperation.all(ControlStage()) {
+        for operation in await DescribedOperation.all(ControlFixture()) {
             for (name, _) in operation.members {
-                let empty = await ControlStage().call(operation.method, operation.filled, [:])
-                let null = await ControlStage().call(
+                let empty = await ControlFixture().call(operation.method, operation.filled, [:])
+                let null = await ControlFixture().call(
                     operation.method,
                     operation.filled,
                     .object(JSONObject(members: [.init(key: name, value: .null)]))
@@ -142,42 +142,42 @@ struct ControlRouteTests {
     }
 
     @Test func `a parameter that nobody knows is an error that names it`() async {
-        let stage = ControlStage()
-        for operation in await DescribedOperation.all(stage) {
-            let answer = await stage.call(operation.method, operation.filled + "?namespce=x")
+        let fixture = ControlFixture()
+        for operation in await DescribedOperation.all(fixture) {
+            let answer = await fixture.call(operation.method, operation.filled + "?namespce=x")
             #expect(answer.status == 400, "\(operation)")
             #expect(answer.error.hasPrefix("'namespce' is not a parameter of"), "\(operation)")
             #expect(answer.hint.hasPrefix("did you mean 'namespace'?"), "\(operation)")
         }
     }
 
-    @Test func `a namespace that is not there is told how to make it`() async {
-        let stage = ControlStage()
+    @Test func `an unknown namespace is reported with the call that creates it`() async {
+        let fixture = ControlFixture()
         var count = 0
-        for operation in await DescribedOperation.all(stage) where operation.takesNamespace {
-            let answer = await stage.call(operation.method, operation.filled + "?namespace=moon")
+        for operation in await DescribedOperation.all(fixture) where operation.takesNamespace {
+            let answer = await fixture.call(operation.method, operation.filled + "?namespace=moon")
             #expect(answer.status == 404, "\(operation): \(answer.error)")
             #expect(answer.error == "there is no namespace 'moon'", "\(operation)")
             #expect(answer.hint == "PUT /assay/v1/namespaces/moon creates it", "\(operation)")
             count += 1
         }
         #expect(count > 25)
-        #expect(stage.world.namespaces == [""])
+        #expect(fixture.world.namespaces == [""])
     }
 
     @Test func `the namespace may stand in the query, in a header or in the body`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/namespaces/red", ["ids": []])
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/namespaces/red", ["ids": []])
         let host = HTTPMessage.Field("host", "127.0.0.1")
         let header = HTTPMessage.Field("x-assay-namespace", "red")
-        let byQuery = await stage.call("GET", "/clock?namespace=red")
-        let byHeader = await stage.call("GET", "/clock", fields: [host, header])
-        let byBody = await stage.call("PUT", "/clock", ["frozen": false, "namespace": "red"])
+        let byQuery = await fixture.call("GET", "/clock?namespace=red")
+        let byHeader = await fixture.call("GET", "/clock", fields: [host, header])
+        let byBody = await fixture.call("PUT", "/clock", ["frozen": false, "namespace": "red"])
         for answer in [byQuery, byHeader, byBody] { #expect(answer["namespace"] == "red") }
-        let two = await stage.call("GET", "/clock?namespace=blue", fields: [host, header])
+        let two = await fixture.call("GET", "/clock?namespace=blue", fields: [host, header])
         #expect(two.status == 400)
         #expect(two.error == "the call names two namespaces, 'blue' and 'red'")
-        let odd = await stage.call("PUT", "/clock", ["frozen": false, "namespace": 5])
+        let odd = await fixture.call("PUT", "/clock", ["frozen": false, "namespace": 5])
         #expect(odd.error == "'namespace' takes a string, not a number")
     }
 
@@ -189,9 +189,9 @@ struct ControlRouteTests {
         ]
     )
     func refusesOtherBodies(text: String, part: String) async {
-        let stage = ControlStage()
-        for operation in await DescribedOperation.all(stage) where operation.method != "GET" {
-            let answer = await stage.call(
+        let fixture = ControlFixture()
+        for operation in await DescribedOperation.all(fixture) where operation.method != "GET" {
+            let answer = await fixture.call(
                 operation.method,
                 operation.filled,
                 bytes: Array(text.utf8)
@@ -203,13 +203,13 @@ struct ControlRouteTests {
     }
 
     @Test func `a method that a path does not take is told those that it takes`() async {
-        let stage = ControlStage()
-        let operations = await DescribedOperation.all(stage)
+        let fixture = ControlFixture()
+        let operations = await DescribedOperation.all(fixture)
         for path in Set(operations.map(\.filled)) {
             let taken = Set(operations.filter { $0.filled == path }.map(\.method))
             for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "TRACE"]
             where !taken.contains(method) {
-                let answer = await stage.call(method, path)
+                let answer = await fixture.call(method, path)
                 // A path with a brace may be taken by another operation, too.
                 guard answer.status == 405 else {
                     #expect(
@@ -235,19 +235,19 @@ struct ControlRouteTests {
         ]
     )
     func refusesUnknownAddresses(path: String, error: String, hint: String) async {
-        let answer = await ControlStage().call("GET", path)
+        let answer = await ControlFixture().call("GET", path)
         #expect(answer.status == 404)
         #expect(answer.error == error)
         #expect(answer.hint.contains(hint))
     }
 
     @Test func `the bare address says what it is`() async {
-        let stage = ControlStage()
-        let answer = await stage.call("GET", "!/")
+        let fixture = ControlFixture()
+        let answer = await fixture.call("GET", "!/")
         #expect(answer["control"] == "/assay/v1")
         #expect(answer["assay"] == "test")
-        #expect(await stage.call("GET", "/health")["ok"] == true)
-        let root = await stage.call("GET", "")
+        #expect(await fixture.call("GET", "/health")["ok"] == true)
+        let root = await fixture.call("GET", "")
         #expect(root["namespaces"] == [""])
         #expect(root["fakes"] == [:])
     }
@@ -255,7 +255,7 @@ struct ControlRouteTests {
     // MARK: Web pages
 
     @Test(
-        "a page must not move the fakes",
+        "a browser page must not control the fakes",
         arguments: [
             (["host": "evil.example"], "which is not this machine"),
             (["host": "127.0.0.1.evil.example"], "which is not this machine"),
@@ -284,7 +284,7 @@ struct ControlRouteTests {
         ] as [([String: String], String)]
     )
     func refusesPages(fields: [String: String], part: String) async {
-        let answer = await ControlStage().call(
+        let answer = await ControlFixture().call(
             "POST",
             "/reset",
             fields: fields.map { HTTPMessage.Field($0.key, $0.value) }
@@ -294,7 +294,7 @@ struct ControlRouteTests {
     }
 
     @Test(
-        "this machine, its own page, and a host that was allowed may",
+        "this machine, its own page and allowed hosts may control the fakes",
         arguments: [
             ["host": "127.0.0.1:9300"], ["host": "localhost"], ["host": "[::1]:9300"],
             ["host": "127.0.0.1:9300", "origin": "http://127.0.0.1:9300"],
@@ -304,7 +304,7 @@ struct ControlRouteTests {
         ]
     )
     func takesOwn(fields: [String: String]) async {
-        let answer = await ControlStage(allowedHosts: ["fakes.ci"]).call(
+        let answer = await ControlFixture(allowedHosts: ["fakes.ci"]).call(
             "GET",
             "/clock",
             fields: fields.map { HTTPMessage.Field($0.key, $0.value) }

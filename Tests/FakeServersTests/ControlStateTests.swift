@@ -8,14 +8,14 @@ struct ControlStateTests {
     // MARK: Namespaces
 
     @Test func `a namespace has ids, and calls that name one belong to it`() async {
-        let stage = ControlStage()
-        let made = await stage.call("PUT", "/namespaces/red", ["ids": ["ruby", "rose"]])
+        let fixture = ControlFixture()
+        let made = await fixture.call("PUT", "/namespaces/red", ["ids": ["ruby", "rose"]])
         #expect(made.body == ["namespace": "red", "ids": ["rose", "ruby"]])
-        let more = await stage.call("PUT", "/namespaces/red", ["ids": ["robin"]])
+        let more = await fixture.call("PUT", "/namespaces/red", ["ids": ["robin"]])
         #expect(more["ids"] == ["robin", "rose", "ruby"], "ids are added")
-        #expect(stage.ask(.revenueCat, "GET", "/v1/subscribers/ruby").namespace == "red")
-        #expect(stage.ask(.revenueCat, "GET", "/v1/subscribers/ada").namespace == "")
-        let all = await stage.call("GET", "/namespaces")
+        #expect(fixture.ask(.revenueCat, "GET", "/v1/subscribers/ruby").namespace == "red")
+        #expect(fixture.ask(.revenueCat, "GET", "/v1/subscribers/ada").namespace == "")
+        let all = await fixture.call("GET", "/namespaces")
         #expect(
             all["namespaces"] == [
                 ["namespace": "", "ids": []],
@@ -25,17 +25,17 @@ struct ControlStateTests {
     }
 
     @Test func `a namespace is removed with all that is in it; the default one is emptied`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
-        _ = await stage.call("POST", "/store/purchase?namespace=red", ["user": "ruby"])
-        let rest = await stage.call("DELETE", "/namespaces/red")
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
+        _ = await fixture.call("POST", "/store/purchase?namespace=red", ["user": "ruby"])
+        let rest = await fixture.call("DELETE", "/namespaces/red")
         #expect(rest["namespaces"] == [""])
         #expect(
-            await stage.call("DELETE", "/namespaces/red").error == "there is no namespace 'red'"
+            await fixture.call("DELETE", "/namespaces/red").error == "there is no namespace 'red'"
         )
-        #expect(stage.ask(.revenueCat, "GET", "/v1/subscribers/ruby").namespace == "")
-        _ = await stage.call("PUT", "/namespaces/red", [:])
-        #expect(await stage.call("GET", "/store/customers/ruby?namespace=red").status == 404)
+        #expect(fixture.ask(.revenueCat, "GET", "/v1/subscribers/ruby").namespace == "")
+        _ = await fixture.call("PUT", "/namespaces/red", [:])
+        #expect(await fixture.call("GET", "/store/customers/ruby?namespace=red").status == 404)
     }
 
     @Test(
@@ -43,73 +43,73 @@ struct ControlStateTests {
         arguments: [(1, true), (200, true), (201, false)]
     )
     func boundsNames(count: Int, isTaken: Bool) async {
-        let stage = ControlStage()
+        let fixture = ControlFixture()
         let name = String(repeating: "n", count: count)
         for (method, path) in [("PUT", "/namespaces/"), ("POST", "/snapshots/")] {
-            let answer = await stage.call(method, path + name, [:])
+            let answer = await fixture.call(method, path + name, [:])
             #expect(answer.status == (isTaken ? 200 : 400), "\(path)")
             #expect(isTaken || answer.error.hasSuffix("must have 1 to 200 characters"))
         }
     }
 
     @Test func `a reset forgets people and purchases and keeps how the fakes are set up`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/webhooks/main", ["url": "http://127.0.0.1:1/hook"])
-        _ = await stage.call("PATCH", "/settings", ["purchasely": ["currency": "USD"]])
-        _ = await stage.call("PUT", "/store/products/p", ["days": 3])
-        _ = await stage.call("POST", "/store/purchase", ["user": "ada"])
-        let reset = await stage.call("POST", "/reset", [:])
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/webhooks/main", ["url": "http://127.0.0.1:1/hook"])
+        _ = await fixture.call("PATCH", "/settings", ["purchasely": ["currency": "USD"]])
+        _ = await fixture.call("PUT", "/store/products/p", ["days": 3])
+        _ = await fixture.call("POST", "/store/purchase", ["user": "ada"])
+        let reset = await fixture.call("POST", "/reset", [:])
         #expect(reset["namespace"] == "")
-        #expect(await stage.call("GET", "/store/customers/ada").status == 404)
-        #expect(await stage.call("GET", "/deliveries")["deliveries"] == [])
-        #expect(await stage.call("GET", "/webhooks")["webhooks"]?.array?.count == 1)
-        #expect(await stage.call("GET", "/settings")["purchasely"]?["currency"] == "USD")
-        #expect(await stage.call("GET", "/store/products")["products"]?["p"]?["days"] == 3)
+        #expect(await fixture.call("GET", "/store/customers/ada").status == 404)
+        #expect(await fixture.call("GET", "/deliveries")["deliveries"] == [])
+        #expect(await fixture.call("GET", "/webhooks")["webhooks"]?.array?.count == 1)
+        #expect(await fixture.call("GET", "/settings")["purchasely"]?["currency"] == "USD")
+        #expect(await fixture.call("GET", "/store/products")["products"]?["p"]?["days"] == 3)
     }
 
     // MARK: Copies
 
     @Test func `a snapshot is a copy that later changes do not touch`() async {
-        let stage = ControlStage()
-        _ = await stage.call("POST", "/store/purchase", ["user": "ada"])
-        #expect(await stage.call("POST", "/snapshots/bought", [:])["snapshots"] == ["bought"])
-        _ = await stage.call("POST", "/store/purchase", ["user": "bob"])
-        let forked = await stage.call("POST", "/snapshots/bought/fork", ["to": "try"])
+        let fixture = ControlFixture()
+        _ = await fixture.call("POST", "/store/purchase", ["user": "ada"])
+        #expect(await fixture.call("POST", "/snapshots/bought", [:])["snapshots"] == ["bought"])
+        _ = await fixture.call("POST", "/store/purchase", ["user": "bob"])
+        let forked = await fixture.call("POST", "/snapshots/bought/fork", ["to": "try"])
         #expect(forked.status == 200)
-        #expect(await stage.call("GET", "/store/customers/ada?namespace=try").status == 200)
-        #expect(await stage.call("GET", "/store/customers/bob?namespace=try").status == 404)
-        _ = await stage.call("POST", "/store/refund?namespace=try", ["user": "ada"])
-        let here = await stage.call("GET", "/store/customers/ada")
-        let there = await stage.call("GET", "/store/customers/ada?namespace=try")
+        #expect(await fixture.call("GET", "/store/customers/ada?namespace=try").status == 200)
+        #expect(await fixture.call("GET", "/store/customers/bob?namespace=try").status == 404)
+        _ = await fixture.call("POST", "/store/refund?namespace=try", ["user": "ada"])
+        let here = await fixture.call("GET", "/store/customers/ada")
+        let there = await fixture.call("GET", "/store/customers/ada?namespace=try")
         #expect(here.body != there.body)
-        _ = await stage.call("POST", "/snapshots/bought/restore", [:])
-        #expect(await stage.call("GET", "/store/customers/bob").status == 404)
-        #expect(await stage.call("GET", "/store/customers/ada").body == here.body)
+        _ = await fixture.call("POST", "/snapshots/bought/restore", [:])
+        #expect(await fixture.call("GET", "/store/customers/bob").status == 404)
+        #expect(await fixture.call("GET", "/store/customers/ada").body == here.body)
     }
 
     @Test func `a fork of nothing makes no namespace, and a fork onto itself is refused`() async {
-        let stage = ControlStage()
-        let missing = await stage.call("POST", "/snapshots/none/fork", ["to": "try"])
+        let fixture = ControlFixture()
+        let missing = await fixture.call("POST", "/snapshots/none/fork", ["to": "try"])
         #expect(missing.status == 404)
         #expect(missing.error == "there is no snapshot 'none'")
         #expect(missing.hint == "POST /assay/v1/snapshots/none saves a snapshot")
-        #expect(stage.world.namespaces == [""], "what was refused must leave nothing")
-        _ = await stage.call("POST", "/snapshots/s", [:])
-        let self_ = await stage.call("POST", "/snapshots/s/fork?namespace=", ["to": ""])
+        #expect(fixture.world.namespaces == [""], "what was refused must leave nothing")
+        _ = await fixture.call("POST", "/snapshots/s", [:])
+        let self_ = await fixture.call("POST", "/snapshots/s/fork?namespace=", ["to": ""])
         #expect(self_.error == "'to', the namespace of the copy, must have 1 to 200 characters")
-        _ = await stage.call("PUT", "/namespaces/red", [:])
-        let same = await stage.call("POST", "/snapshots/s/fork?namespace=red", ["to": "red"])
+        _ = await fixture.call("PUT", "/namespaces/red", [:])
+        let same = await fixture.call("POST", "/snapshots/s/fork?namespace=red", ["to": "red"])
         #expect(same.error == "'to' must be another namespace; use restore for the same one")
     }
 
     @Test func `what is exported can be imported, and is the same`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
-        _ = await stage.call("POST", "/store/purchase", ["user": "ada"])
-        _ = await stage.call("POST", "/purchasely/purchase?namespace=red", ["user": "ruby"])
-        _ = await stage.call("POST", "/device/vault", ["items": ["k": "v"]])
-        let saved = await stage.call("GET", "/export").body
-        let other = ControlStage()
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
+        _ = await fixture.call("POST", "/store/purchase", ["user": "ada"])
+        _ = await fixture.call("POST", "/purchasely/purchase?namespace=red", ["user": "ruby"])
+        _ = await fixture.call("POST", "/device/vault", ["items": ["k": "v"]])
+        let saved = await fixture.call("GET", "/export").body
+        let other = ControlFixture()
         let loaded = await other.call("POST", "/import", saved)
         #expect(loaded["namespaces"] == ["", "red"])
         #expect(await other.call("GET", "/export").body == saved)
@@ -117,16 +117,16 @@ struct ControlStateTests {
     }
 
     @Test func `keys and secrets are not exported, and are there again after an import`() async {
-        let stage = ControlStage(keys: [.oneSignal: Secret("os-planted-77")])
-        _ = await stage.call(
+        let fixture = ControlFixture(keys: [.oneSignal: Secret("os-planted-77")])
+        _ = await fixture.call(
             "PUT",
             "/webhooks/main",
             ["url": "http://127.0.0.1:1/", "authorization": "Bearer planted-78"]
         )
-        let saved = await stage.call("GET", "/export").body
+        let saved = await fixture.call("GET", "/export").body
         #expect(!saved.text.contains("planted"))
-        _ = await stage.call("POST", "/import", saved)
-        let push = stage.ask(.oneSignal, "POST", "/notifications", [:])
+        _ = await fixture.call("POST", "/import", saved)
+        let push = fixture.ask(.oneSignal, "POST", "/notifications", [:])
         #expect(push.response.status >= 400, "the key is still demanded")
         #expect(
             String(decoding: push.response.body, as: UTF8.self).contains("Access denied")
@@ -151,32 +151,32 @@ struct ControlStateTests {
         ] as [(JSONValue, String)]
     )
     func refusesStates(body: JSONValue, part: String) async {
-        let stage = ControlStage()
-        _ = await stage.call("POST", "/store/purchase", ["user": "ada"])
-        let before = stage.saved
-        let answer = await stage.call("POST", "/import", body)
+        let fixture = ControlFixture()
+        _ = await fixture.call("POST", "/store/purchase", ["user": "ada"])
+        let before = fixture.saved
+        let answer = await fixture.call("POST", "/import", body)
         #expect(answer.status == 400)
         #expect(answer.error.contains(part), "\(answer.error)")
-        #expect(stage.saved == before)
+        #expect(fixture.saved == before)
     }
 
     // MARK: Switches
 
     @Test func `every switch is shown, and one is changed without the others`() async {
-        let stage = ControlStage()
-        let before = await stage.call("GET", "/settings")
+        let fixture = ControlFixture()
+        let before = await fixture.call("GET", "/settings")
         #expect(
             before.body.object?.keys == [
                 "revenuecat", "onesignal", "firebase", "purchasely", "despia", "despia-faults",
                 "pages",
             ]
         )
-        let after = await stage.call("PATCH", "/settings", ["firebase": ["tokens": "rs256"]])
+        let after = await fixture.call("PATCH", "/settings", ["firebase": ["tokens": "rs256"]])
         #expect(after["firebase"]?["tokens"] == "rs256")
         for name in ["revenuecat", "onesignal", "purchasely", "despia", "despia-faults", "pages"] {
             #expect(after[name] == before[name])
         }
-        let faults = await stage.call("PATCH", "/settings", ["despia-faults": ["drop": [1, 2]]])
+        let faults = await fixture.call("PATCH", "/settings", ["despia-faults": ["drop": [1, 2]]])
         #expect(faults["despia-faults"]?["drop"] == [1, 2])
     }
 
@@ -197,34 +197,34 @@ struct ControlStateTests {
         ] as [(JSONObject, String, String)]
     )
     func refusesSwitches(body: JSONObject, error: String, near: String) async {
-        let stage = ControlStage()
-        let before = await stage.call("GET", "/settings")
+        let fixture = ControlFixture()
+        let before = await fixture.call("GET", "/settings")
         var body = body
         let members = [.init(key: "purchasely", value: ["currency": "USD"])] + body.members
         body = JSONObject(members: members)
-        let answer = await stage.call("PATCH", "/settings", .object(body))
+        let answer = await fixture.call("PATCH", "/settings", .object(body))
         #expect(answer.status == 400)
         #expect(answer.error.hasPrefix(error), "\(answer.error)")
         #expect(near.isEmpty || answer.hint.hasPrefix("did you mean '\(near)'?"), "\(answer.hint)")
-        #expect(await stage.call("GET", "/settings").body == before.body)
+        #expect(await fixture.call("GET", "/settings").body == before.body)
     }
 
     @Test func `nothing to change is an error`() async {
-        let answer = await ControlStage().call("PATCH", "/settings", [:])
+        let answer = await ControlFixture().call("PATCH", "/settings", [:])
         #expect(answer.error == "the body needs the switches of at least one provider")
     }
 
     // MARK: The journal
 
     @Test func `the journal is read a page at a time, by party, effect and namespace`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/namespaces/red", ["ids": ["ruby"]])
         for user in ["ada", "ruby", "bob"] {
-            stage.ask(.revenueCat, "GET", "/v1/subscribers/\(user)")
+            fixture.ask(.revenueCat, "GET", "/v1/subscribers/\(user)")
         }
-        stage.ask(.oneSignal, "GET", "/apps")
+        fixture.ask(.oneSignal, "GET", "/apps")
         func targets(_ query: String) async -> [String] {
-            let page = await stage.call("GET", "/journal" + query)
+            let page = await fixture.call("GET", "/journal" + query)
             return (page["entries"]?.array ?? []).map { $0["request"]?["target"]?.string ?? "" }
         }
         #expect(await targets("") == ["/v1/subscribers/ada", "/v1/subscribers/bob", "/apps"])
@@ -234,7 +234,7 @@ struct ControlStateTests {
         #expect(await targets("?party=onesignal") == ["/apps"])
         #expect(await targets("?party=backend").count == 3)
         #expect(await targets("?effects=true") == [])
-        let first = await stage.call("GET", "/journal?limit=1")
+        let first = await fixture.call("GET", "/journal?limit=1")
         #expect(first["more"] == true)
         #expect(first["entries"]?.array?.count == 1)
         let after = first["after"]?.int64 ?? 0
@@ -242,7 +242,7 @@ struct ControlStateTests {
             await targets("?after=\(after)") == ["/v1/subscribers/bob", "/apps"],
             "the next page begins where the one before ended"
         )
-        let last = await stage.call("GET", "/journal?after=1000")
+        let last = await fixture.call("GET", "/journal?after=1000")
         #expect(last["entries"] == [])
     }
 
@@ -258,35 +258,35 @@ struct ControlStateTests {
         ]
     )
     func refusesQuestions(query: String, error: String) async {
-        let stage = ControlStage()
+        let fixture = ControlFixture()
         for path in ["/journal", "/journal/stream"] {
-            let answer = await stage.call("GET", "\(path)?\(query)")
+            let answer = await fixture.call("GET", "\(path)?\(query)")
             #expect(answer.status == 400)
             #expect(answer.error.hasPrefix(error), "\(answer.error)")
         }
-        let near = await stage.call("GET", "/journal?party=onesignl")
+        let near = await fixture.call("GET", "/journal?party=onesignl")
         #expect(near.hint == "did you mean 'onesignal'?")
     }
 
     @Test func `a stream shows what is there and then what comes, each once`() async throws {
-        let stage = ControlStage()
-        stage.ask(.revenueCat, "GET", "/v1/subscribers/first")
+        let fixture = ControlFixture()
+        fixture.ask(.revenueCat, "GET", "/v1/subscribers/first")
         // Begun, and not ended when the stream is opened.
-        let open = stage.world.journal.begin(
+        let open = fixture.world.journal.begin(
             Exchange(
                 from: .backend,
                 to: .oneSignal,
                 namespace: "",
                 purpose: .call,
-                at: ControlStage.start,
+                at: ControlFixture.start,
                 request: HTTPMessage.Request("POST", "/slow")
             )
         )
-        stage.ask(.revenueCat, "GET", "/v1/subscribers/second")
-        async let lines = stage.lines("/journal/stream?limit=4")
+        fixture.ask(.revenueCat, "GET", "/v1/subscribers/second")
+        async let lines = fixture.lines("/journal/stream?limit=4")
         // The third can only be seen by who follows; it is written until somebody does.
-        stage.world.journal.complete(open, .answered(HTTPMessage.Response(200)))
-        stage.ask(.revenueCat, "GET", "/v1/subscribers/third")
+        fixture.world.journal.complete(open, .answered(HTTPMessage.Response(200)))
+        fixture.ask(.revenueCat, "GET", "/v1/subscribers/third")
         let seen = try await lines.map { $0["request"]?["target"]?.string ?? "" }
         #expect(seen.count == 4)
         #expect(
@@ -298,31 +298,31 @@ struct ControlStateTests {
     }
 
     @Test func `a stream is filtered, and ends with its limit`() async throws {
-        let stage = ControlStage()
+        let fixture = ControlFixture()
         for number in 0..<5 {
-            stage.ask(.revenueCat, "GET", "/v1/subscribers/u\(number)")
-            stage.ask(.oneSignal, "GET", "/apps/\(number)")
+            fixture.ask(.revenueCat, "GET", "/v1/subscribers/u\(number)")
+            fixture.ask(.oneSignal, "GET", "/apps/\(number)")
         }
-        let lines = try await stage.lines("/journal/stream?party=onesignal&after=2&limit=3")
+        let lines = try await fixture.lines("/journal/stream?party=onesignal&after=2&limit=3")
         let seen = lines.map { $0["request"]?["target"]?.string ?? "" }
         #expect(seen == ["/apps/1", "/apps/2", "/apps/3"])
     }
 
     @Test func `names that one provider keeps secret are open elsewhere`() async throws {
-        let stage = ControlStage()
-        stage.ask(.despia, "POST", "/http", ["value": "vault-planted-41", "text": "x"])
-        stage.ask(.oneSignal, "POST", "/none", ["value": "open-42", "identifier": "push-43"])
-        let page = await stage.call("GET", "/journal?all=true").body.text
+        let fixture = ControlFixture()
+        fixture.ask(.despia, "POST", "/http", ["value": "vault-planted-41", "text": "x"])
+        fixture.ask(.oneSignal, "POST", "/none", ["value": "open-42", "identifier": "push-43"])
+        let page = await fixture.call("GET", "/journal?all=true").body.text
         #expect(!page.contains("vault-planted-41"))
         #expect(page.contains("open-42"), "a name is secret where its owner speaks")
         #expect(!page.contains("push-43"))
     }
 
     @Test func `secrets of many webhooks are all known, though they share a name`() async {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/namespaces/red", [:])
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/namespaces/red", [:])
         for (number, namespace) in ["", "", "", "red", "red"].enumerated() {
-            _ = await stage.call(
+            _ = await fixture.call(
                 "PUT",
                 "/webhooks/w\(number)?namespace=\(namespace)",
                 [
@@ -331,7 +331,7 @@ struct ControlStateTests {
                 ]
             )
         }
-        let declared = Set(stage.world.declared.values.values.map(\.exposed))
+        let declared = Set(fixture.world.declared.values.values.map(\.exposed))
         for number in 0..<5 {
             #expect(declared.contains("planted-signing-\(number)"), "\(number)")
         }

@@ -2,7 +2,7 @@ import Conformance
 import FakeServers
 import Testing
 
-@Suite("Control API, nearly right")
+@Suite("Control API with nearly valid requests")
 struct ControlSurvivalTests {
     private static let start = Instant(milliseconds: 1_790_000_000_000)
 
@@ -22,15 +22,15 @@ struct ControlSurvivalTests {
     @Test("survives what is nearly right", arguments: 0..<UInt64(8))
     func survives(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed, text: "control")
-        let world = FakeWorld(
+        let world = FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Self.start }
         )
-        let receiver = Receiver(clock: { Self.start })
-        let courier = Courier(world: world, messenger: receiver)
-        let control = ControlAPI(world: world, courier: courier, version: "test", servers: [])
+        let receiver = WebhookReceiver(clock: { Self.start })
+        let dispatcher = WebhookDispatcher(world: world, messenger: receiver)
+        let control = ControlAPI(world: world, dispatcher: dispatcher, version: "test", servers: [])
         func call(_ method: String, _ path: String, _ body: [UInt8]) async -> HTTPMessage.Response {
             let request = HTTPMessage.Request(
                 method,

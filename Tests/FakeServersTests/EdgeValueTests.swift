@@ -43,21 +43,21 @@ struct EdgeValueTests {
     }
 
     /// A backend's and a person's first calls, so that there is something of each kind.
-    private static func filled() async -> ControlStage {
-        let stage = ControlStage()
-        _ = await stage.call("PUT", "/webhooks/main", ["url": "http://127.0.0.1:1/hook"])
-        _ = await stage.call("PUT", "/webhooks/purchasely", ["url": "http://127.0.0.1:1/ply"])
+    private static func filled() async -> ControlFixture {
+        let fixture = ControlFixture()
+        _ = await fixture.call("PUT", "/webhooks/main", ["url": "http://127.0.0.1:1/hook"])
+        _ = await fixture.call("PUT", "/webhooks/purchasely", ["url": "http://127.0.0.1:1/ply"])
         for user in ["ada", "bob"] {
-            _ = await stage.call(
+            _ = await fixture.call(
                 "POST",
                 "/store/purchase",
                 ["user": .string(user), "product": "premium_monthly"]
             )
-            _ = await stage.call("POST", "/purchasely/purchase", ["user": .string(user)])
+            _ = await fixture.call("POST", "/purchasely/purchase", ["user": .string(user)])
         }
-        _ = await stage.call("POST", "/store/purchase", ["user": "ada", "product": "coins_100"])
+        _ = await fixture.call("POST", "/store/purchase", ["user": "ada", "product": "coins_100"])
         let app = OneSignalState.standardApp
-        stage.ask(
+        fixture.ask(
             .oneSignal,
             "POST",
             "/apps/\(app)/users",
@@ -66,7 +66,7 @@ struct EdgeValueTests {
                 "subscriptions": [["type": "iOSPush", "token": "t"]],
             ]
         )
-        stage.ask(
+        fixture.ask(
             .oneSignal,
             "POST",
             "/notifications",
@@ -76,20 +76,20 @@ struct EdgeValueTests {
                 "send_after": "2026-12-01T00:00:00Z",
             ]
         )
-        stage.ask(
+        fixture.ask(
             .firebase,
             "POST",
             "/v1/accounts:signUp?key=k",
             ["email": "a@b.c", "password": "secret-1"]
         )
-        stage.ask(
+        fixture.ask(
             .despia,
             "POST",
             "/bridge",
             ["device": "main", "command": "getpurchasehistory://"]
         )
-        _ = await stage.call("POST", "/snapshots/x")
-        return stage
+        _ = await fixture.call("POST", "/snapshots/x")
+        return fixture
     }
 
     private static func target(
@@ -118,16 +118,16 @@ struct EdgeValueTests {
     @Test("every operation takes or refuses every value", arguments: EdgeValues.seeds)
     func control(seed: UInt64) async throws {
         var edges = EdgeValues(seed: seed, text: "control")
-        var stage = await Self.filled()
-        let operations = await DescribedOperation.all(stage).filter { $0.id != "importState" }
+        var fixture = await Self.filled()
+        let operations = await DescribedOperation.all(fixture).filter { $0.id != "importState" }
         #expect(operations.count > 30)
-        let switches = await stage.call("GET", "/settings").body
+        let switches = await fixture.call("GET", "/settings").body
         var takenCount = 0
         for number in 0..<EdgeValues.inputCount(300) {
             if number % 100 == 99 {
-                let saved = try stage.world.save()
-                try stage.world.load(saved)
-                stage = await Self.filled()
+                let saved = try fixture.world.save()
+                try fixture.world.load(saved)
+                fixture = await Self.filled()
             }
             let operation = edges.pick(operations)
             let target = Self.target(operation, &edges)
@@ -143,7 +143,7 @@ struct EdgeValueTests {
             let bytes = members.isEmpty ? [] : isPlain ? body.bytes : edges.changed(body)
             let input = Array("\(operation.method) \(target) ".utf8) + bytes
             let isInTime = await EdgeValues.run(input) {
-                let answer = await stage.call(operation.method, target, bytes: bytes)
+                let answer = await fixture.call(operation.method, target, bytes: bytes)
                 let text = String(decoding: input.prefix(500), as: UTF8.self)
                 #expect(answer.status < 500, "\(text)")
                 #expect(answer.status == 200 || !answer.error.isEmpty, "\(text)")
@@ -158,10 +158,10 @@ struct EdgeValueTests {
     // MARK: States
 
     /// Calls that read and move everything in a state.
-    private static func use(_ stage: ControlStage) async -> [(place: String, status: Int)] {
+    private static func use(_ fixture: ControlFixture) async -> [(place: String, status: Int)] {
         var statuses: [(String, Int)] = []
         func control(_ method: String, _ path: String, _ body: JSONValue? = nil) async {
-            statuses.append(("\(method) \(path)", await stage.call(method, path, body).status))
+            statuses.append(("\(method) \(path)", await fixture.call(method, path, body).status))
         }
         func fake(
             _ party: Exchange.Party,
@@ -170,7 +170,7 @@ struct EdgeValueTests {
             _ body: JSONValue? = nil
         ) {
             let owner = [HTTPMessage.Field("authorization", "Bearer owner")]
-            let reply = stage.ask(
+            let reply = fixture.ask(
                 party,
                 method,
                 path,
@@ -220,19 +220,19 @@ struct EdgeValueTests {
     func states(seed: UInt64) async throws {
         var edges = EdgeValues(seed: seed, text: "states")
         let saved = await Self.filled().saved
-        let stage = ControlStage()
-        let first = await stage.call("POST", "/import", saved)
+        let fixture = ControlFixture()
+        let first = await fixture.call("POST", "/import", saved)
         #expect(first.status == 200)
-        #expect(await Self.use(stage).allSatisfy { $0.status < 500 })
+        #expect(await Self.use(fixture).allSatisfy { $0.status < 500 })
         var takenCount = 0
         for _ in 0..<EdgeValues.inputCount(30, divisor: 10) {
             let bytes = edges.changed(saved)
             let isInTime = await EdgeValues.run(bytes) {
-                let answer = await stage.call("POST", "/import", bytes: bytes)
+                let answer = await fixture.call("POST", "/import", bytes: bytes)
                 #expect(answer.status == 200 || answer.status == 400)
                 guard answer.status == 200 else { return }
                 takenCount += 1
-                for (place, status) in await Self.use(stage) {
+                for (place, status) in await Self.use(fixture) {
                     #expect(
                         status < 500 || status == 501,
                         "\(place) after seed \(seed), state \(takenCount)"

@@ -5,10 +5,10 @@ import Replay
 import TestSupport
 import Testing
 
-@Suite("Fakes on their ports")
+@Suite("Fakes listening on their ports")
 struct FakeServerTests {
-    private static func world() -> FakeWorld {
-        let world = FakeWorld(
+    private static func world() -> FakeRegistry {
+        let world = FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
@@ -31,7 +31,7 @@ struct FakeServerTests {
 
     private func with(
         _ party: Exchange.Party,
-        _ body: (FakeWorld, BackendClient) async throws -> Void
+        _ body: (FakeRegistry, BackendClient) async throws -> Void
     ) async throws {
         let world = Self.world()
         let server = try await FakeServer(party, world: world)
@@ -47,7 +47,7 @@ struct FakeServerTests {
 
     @Test func `a call is answered and stands in the journal with its effect`() async throws {
         try await with(.oneSignal) { world, client in
-            let outcome = await client.send(Self.push, within: Patience.hang)
+            let outcome = await client.send(Self.push, within: SettleTimeout.hang)
             guard case .answered(let response) = outcome else {
                 Issue.record("\(outcome)")
                 return
@@ -61,7 +61,7 @@ struct FakeServerTests {
         }
     }
 
-    @Test func `a plan touches its own run alone`() async throws {
+    @Test func `a plan affects only its own run`() async throws {
         try await with(.oneSignal) { world, client in
             world.open("other", ids: ["bob-id"], at: world.now)
             world.schedule(
@@ -76,7 +76,7 @@ struct FakeServerTests {
                 )
                 var request = Self.push
                 request.body = body.bytes
-                let outcome = await client.send(request, within: Patience.hang)
+                let outcome = await client.send(request, within: SettleTimeout.hang)
                 guard case .answered(let response) = outcome else { return 0 }
                 return response.status
             }
@@ -93,7 +93,7 @@ struct FakeServerTests {
 
     /// Clause O-04: a few more attempts after a refusal are nobody's fault, when their run is over too.
     @Test(arguments: [(403, 403), (400, 400), (429, 200), (500, 200)])
-    func `what is refused for good is refused when the run is over`(
+    func `a permanently refused call stays refused after the run`(
         _ planned: Int,
         _ expected: Int
     ) async throws {
@@ -103,7 +103,7 @@ struct FakeServerTests {
                 namespace: "run"
             )
             world.settle(namespace: "run")
-            let outcome = await client.send(Self.push, within: Patience.hang)
+            let outcome = await client.send(Self.push, within: SettleTimeout.hang)
             guard case .answered(let response) = outcome else {
                 Issue.record("\(outcome)")
                 return
@@ -115,7 +115,7 @@ struct FakeServerTests {
     @Test func `a reset shows no byte and has no effect`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(self.plan(.reset), namespace: "run")
-            let outcome = await client.send(Self.push, within: Patience.hang)
+            let outcome = await client.send(Self.push, within: SettleTimeout.hang)
             guard case .failed(.closed, _) = outcome else {
                 Issue.record("\(outcome)")
                 return
@@ -127,7 +127,7 @@ struct FakeServerTests {
     @Test func `a lost answer has its effect`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(self.plan(.loseAnswer), namespace: "run")
-            let outcome = await client.send(Self.push, within: Patience.hang)
+            let outcome = await client.send(Self.push, within: SettleTimeout.hang)
             guard case .failed(.closed, _) = outcome else {
                 Issue.record("\(outcome)")
                 return
@@ -141,15 +141,15 @@ struct FakeServerTests {
         }
     }
 
-    @Test func `a call that is never answered ends with the caller's patience`() async throws {
+    @Test func `a call without a response ends with the caller's timeout`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(
                 ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
                 namespace: "run"
             )
             // On a busy machine a short patience may end before the call is out: then a longer one.
-            for patience in [Duration.milliseconds(100), .seconds(5), .seconds(60)] {
-                let outcome = await client.send(Self.push, within: patience)
+            for settleTimeout in [Duration.milliseconds(100), .seconds(5), .seconds(60)] {
+                let outcome = await client.send(Self.push, within: settleTimeout)
                 guard case .failed(.timedOut, _) = outcome else {
                     Issue.record("\(outcome)")
                     return
@@ -161,25 +161,25 @@ struct FakeServerTests {
         }
     }
 
-    @Test func `a call that is held is cut when its run is over`() async throws {
+    @Test func `a held call is closed at the end of its run`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(
                 ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
                 namespace: "run"
             )
             let numbers = world.journal.follow()
-            let held = Task { await client.send(Self.push, within: Patience.hang) }
+            let held = Task { await client.send(Self.push, within: SettleTimeout.hang) }
             for await _ in numbers { break }
             // The call waits for its release a moment after it is in the journal.
-            while !world.isHolding("run") { await Task.yield() }
+            while !world.hasHeldCalls("run") { await Task.yield() }
             world.settle(namespace: "run")
             let outcome = await held.value
             guard case .failed(.closed, _) = outcome else {
                 Issue.record("\(outcome)")
                 return
             }
-            #expect(!world.isHolding("run"))
-            guard case .answered = await client.send(Self.push, within: Patience.hang) else {
+            #expect(!world.hasHeldCalls("run"))
+            guard case .answered = await client.send(Self.push, within: SettleTimeout.hang) else {
                 Issue.record("the provider does not work again")
                 return
             }
@@ -189,36 +189,40 @@ struct FakeServerTests {
     @Test func `a late call for a user of a retired run belongs to no other run`() async throws {
         try await with(.oneSignal) { world, client in
             world.retire("run")
-            guard case .answered(let response) = await client.send(Self.push, within: Patience.hang)
+            guard
+                case .answered(let response) = await client.send(
+                    Self.push,
+                    within: SettleTimeout.hang
+                )
             else {
                 Issue.record("no response")
                 return
             }
             #expect(response.status == 200)
-            let late = world.journal.read { $0.exchanges(in: FakeWorld.retiredNamespace) }
+            let late = world.journal.read { $0.exchanges(in: FakeRegistry.retiredNamespace) }
             #expect(late.count == 1)
             #expect(world.journal.read { $0.exchanges(in: "", by: .backend) }.isEmpty)
         }
     }
 
-    @Test func `the others go on while a call is held`() async throws {
+    @Test func `other calls continue while one is held`() async throws {
         try await with(.oneSignal) { world, client in
             world.schedule(
                 ProviderPlan(provider: .oneSignal, answers: [.never], isPermanent: true),
                 namespace: "run"
             )
             let numbers = world.journal.follow()
-            let held = Task { await client.send(Self.push, within: Patience.hang) }
+            let held = Task { await client.send(Self.push, within: SettleTimeout.hang) }
             // It is held from the moment at which it stands in the journal.
             for await _ in numbers { break }
-            var stranger = Self.push
-            stranger.body =
+            var unknownUser = Self.push
+            unknownUser.body =
                 JSONValue.object([
                     "app_id": "a55a4000-0000-4000-8000-000000000000",
                     "include_aliases": ["external_id": ["stranger"]], "target_channel": "push",
                     "contents": ["en": "Hello"],
                 ]).bytes
-            let next = await client.send(stranger, lane: 1, within: Patience.hang)
+            let next = await client.send(unknownUser, lane: 1, within: SettleTimeout.hang)
             guard case .answered = next else {
                 Issue.record("\(next)")
                 return
@@ -231,7 +235,11 @@ struct FakeServerTests {
     @Test func `REST answers a customer`() async throws {
         try await with(.revenueCat) { _, client in
             let request = HTTPMessage.Request("GET", "/v1/subscribers/%24RCAnonymousID%3Aabc")
-            guard case .answered(let response) = await client.send(request, within: Patience.hang)
+            guard
+                case .answered(let response) = await client.send(
+                    request,
+                    within: SettleTimeout.hang
+                )
             else {
                 Issue.record("no answer")
                 return
@@ -251,7 +259,7 @@ struct FakeServerTests {
             try await server.refuse(true)
             #expect(server.isRefusing)
             let refused = BackendClient(base: server.baseURL, laneCount: 1)
-            let outcome = await refused.send(Self.push, within: Patience.hang)
+            let outcome = await refused.send(Self.push, within: SettleTimeout.hang)
             await refused.close()
             // Another test's server may have got the free port.
             if case .answered = outcome, world.journal.read({ $0.exchanges.isEmpty }) { return }
@@ -267,7 +275,7 @@ struct FakeServerTests {
         }
         #expect(server.port == port)
         let client = BackendClient(base: server.baseURL, laneCount: 1)
-        guard case .answered = await client.send(Self.push, within: Patience.hang) else {
+        guard case .answered = await client.send(Self.push, within: SettleTimeout.hang) else {
             Issue.record("nobody answers")
             return
         }
@@ -284,13 +292,13 @@ struct FakeServerTests {
             )
             let numbers = world.journal.follow()
             let caller = BackendClient(base: server.baseURL, laneCount: 1)
-            let held = Task { await caller.send(Self.push, within: Patience.hang) }
+            let held = Task { await caller.send(Self.push, within: SettleTimeout.hang) }
             for await _ in numbers { break }
             try await server.refuse(true)
             try await server.refuse(false)
             world.heal(namespace: "run")
             let other = BackendClient(base: server.baseURL, laneCount: 1)
-            guard case .answered = await other.send(Self.push, within: Patience.hang) else {
+            guard case .answered = await other.send(Self.push, within: SettleTimeout.hang) else {
                 Issue.record("nobody answers")
                 return
             }
@@ -319,11 +327,11 @@ struct FakeServerTests {
 
 @Suite("Requests on their way to the backend")
 struct BackendClientTests {
-    @Test func `nothing listening is told from no answer`() async throws {
+    @Test func `a refused connection is distinguished from a missing response`() async throws {
         let client = BackendClient(base: "http://127.0.0.1:1", laneCount: 1)
         let outcome = await client.send(
             HTTPMessage.Request("GET", "/"),
-            within: Patience.hang
+            within: SettleTimeout.hang
         )
         guard case .failed(.refused, _) = outcome else {
             Issue.record("\(outcome)")
@@ -333,14 +341,14 @@ struct BackendClientTests {
     }
 
     @Test(
-        "a disturbed request ends as planned",
+        "a faulty request ends as planned",
         arguments: [
-            (BackendClient.Disturbance.cutRequest, Exchange.Outcome.requestCut),
-            (.hangUp, .answerLost(nil)),
+            (BackendClient.AttemptFault.truncatedRequest, Exchange.Outcome.requestCut),
+            (.disconnect, .answerLost(nil)),
         ]
     )
-    func disturbs(disturbance: BackendClient.Disturbance, outcome: Exchange.Outcome) async throws {
-        let world = FakeWorld(
+    func disturbs(fault: BackendClient.AttemptFault, outcome: Exchange.Outcome) async throws {
+        let world = FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
@@ -357,7 +365,7 @@ struct BackendClientTests {
             "/notifications",
             body: .init(repeating: 0x20, count: 4000)
         )
-        let actual = await client.send(request, within: Patience.hang, disturbance: disturbance)
+        let actual = await client.send(request, within: SettleTimeout.hang, fault: fault)
         #expect(actual == outcome)
         await client.close()
         await server.stop()

@@ -94,9 +94,9 @@ struct ForeignPageTests {
         ["sec-fetch-site": "same-site"], ["sec-fetch-site": "cross-site"],
     ]
 
-    private func status(_ call: Call, _ more: [String: String], _ stage: ControlStage) -> Int {
+    private func status(_ call: Call, _ more: [String: String], _ fixture: ControlFixture) -> Int {
         let all = call.fields.merging(more) { $1 }.merging(["host": "127.0.0.1:9099"]) { $1 }
-        return stage.ask(
+        return fixture.ask(
             call.party,
             call.method,
             call.path,
@@ -107,42 +107,42 @@ struct ForeignPageTests {
 
     @Test("administer no fake", arguments: administration, origins)
     func refuses(call: Call, fields: [String: String]) {
-        let stage = ControlStage()
-        let before = stage.saved
-        #expect(status(call, fields, stage) == 403)
-        #expect(stage.saved == before)
+        let fixture = ControlFixture()
+        let before = fixture.saved
+        #expect(status(call, fields, fixture) == 403)
+        #expect(fixture.saved == before)
     }
 
     @Test("programs, and pages of the fake itself, do", arguments: administration)
     func takesPrograms(call: Call) {
-        #expect(status(call, [:], ControlStage()) != 403)
+        #expect(status(call, [:], ControlFixture()) != 403)
         let own = ["origin": "http://127.0.0.1:9099", "sec-fetch-site": "same-origin"]
-        #expect(status(call, own, ControlStage()) != 403)
+        #expect(status(call, own, ControlFixture()) != 403)
     }
 
     @Test("may with the switch", arguments: administration)
     func takesWithSwitch(call: Call) async {
-        let stage = ControlStage()
-        let answer = await stage.call(
+        let fixture = ControlFixture()
+        let answer = await fixture.call(
             "PATCH",
             "/settings",
             ["pages": ["allowForeignOrigins": true]]
         )
         #expect(answer.status == 200, "\(answer.error)")
-        #expect(status(call, ["origin": "http://localhost:4000"], stage) != 403)
-        stage.world.reset("")
-        #expect(status(call, ["origin": "http://localhost:4000"], stage) != 403)
+        #expect(status(call, ["origin": "http://localhost:4000"], fixture) != 403)
+        fixture.world.reset("")
+        #expect(status(call, ["origin": "http://localhost:4000"], fixture) != 403)
     }
 
     @Test("call the services as apps do", arguments: pages, origins)
     func takesApps(call: Call, fields: [String: String]) {
-        let answer = status(call, fields, ControlStage())
+        let answer = status(call, fields, ControlFixture())
         #expect((200..<300).contains(answer), "\(answer)")
     }
 
     @Test func `an app in this process is a page of another origin by right`() {
-        let stage = ControlStage()
-        let response = stage.world.call(
+        let fixture = ControlFixture()
+        let response = fixture.world.call(
             .revenueCat,
             HTTPMessage.Request(
                 "DELETE",

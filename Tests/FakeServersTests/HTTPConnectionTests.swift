@@ -7,14 +7,14 @@ import Testing
 /// What a caller may do with a connection beyond one request after the other (RFC 9110, RFC 9112).
 @Suite("Connections of a fake")
 struct HTTPConnectionTests {
-    private func with(_ body: (FakeServer, FakeWorld) async throws -> Void) async throws {
-        let world = FakeWorld(
+    private func with(_ body: (FakeServer, FakeRegistry) async throws -> Void) async throws {
+        let world = FakeRegistry(
             journalBytesMax: 64 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 784_111_777_000) }
         )
-        let server = try await FakeServer(.oneSignal, world: world, idleMax: Patience.hang)
+        let server = try await FakeServer(.oneSignal, world: world, idleMax: SettleTimeout.hang)
         try await body(server, world)
         await server.stop()
     }
@@ -36,7 +36,7 @@ struct HTTPConnectionTests {
         }
     }
 
-    @Test func `who has said everything hears the answer`() async throws {
+    @Test func `a half-closed connection still receives its response`() async throws {
         try await with { server, _ in
             let connection = try RawConnection(port: server.port)
             await connection.send(Self.get("/apps/1"))
@@ -64,7 +64,7 @@ struct HTTPConnectionTests {
         }
     }
 
-    @Test func `what is sent behind the last request is not heard`() async throws {
+    @Test func `bytes after the last request are ignored`() async throws {
         try await with { server, world in
             let connection = try RawConnection(port: server.port)
             await connection.send(
@@ -108,7 +108,7 @@ struct HTTPConnectionTests {
         }
     }
 
-    @Test func `leave to send a body is given`() async throws {
+    @Test func `100 Continue is sent`() async throws {
         try await with { server, world in
             let connection = try RawConnection(port: server.port)
             await connection.send(
@@ -161,7 +161,7 @@ struct HTTPConnectionTests {
     }
 }
 
-extension FakeWorld {
+extension FakeRegistry {
     /// What callers without a namespace have asked.
     var requests: [HTTPMessage.Request] {
         journal.read { $0.exchanges(in: "") }.map(\.request)

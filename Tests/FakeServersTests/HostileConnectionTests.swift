@@ -14,7 +14,7 @@ struct HostileConnectionTests {
 
     private func with(
         _ party: Exchange.Party,
-        idleMax: Duration = Patience.hang,
+        idleMax: Duration = SettleTimeout.hang,
         _ body: (Int) async throws -> Void
     ) async throws {
         try await with(party, idleMax: idleMax) { port, _ in try await body(port) }
@@ -22,10 +22,10 @@ struct HostileConnectionTests {
 
     private func with(
         _ party: Exchange.Party,
-        idleMax: Duration = Patience.hang,
-        _ body: (Int, FakeWorld) async throws -> Void
+        idleMax: Duration = SettleTimeout.hang,
+        _ body: (Int, FakeRegistry) async throws -> Void
     ) async throws {
-        let world = FakeWorld(
+        let world = FakeRegistry(
             // Nothing that was answered is forgotten.
             journalBytesMax: 1 << 30,
             revenueCatKey: nil,
@@ -36,7 +36,7 @@ struct HostileConnectionTests {
         try await body(server.port, world)
         // Whatever happened before: a decent client is answered.
         let client = BackendClient(base: server.baseURL, laneCount: 1)
-        let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: Patience.hang)
+        let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: SettleTimeout.hang)
         guard case .answered = outcome else {
             Issue.record("the fake \(party) is gone: \(outcome)")
             return
@@ -122,7 +122,7 @@ struct HostileConnectionTests {
         }
     }
 
-    @Test func `who sends too slowly, and who sends nothing, is let go`() async throws {
+    @Test func `slow and silent clients are disconnected`() async throws {
         try await with(.oneSignal, idleMax: .milliseconds(300)) { port in
             let silent = try RawConnection(port: port)
             let slow = try RawConnection(port: port)
@@ -138,7 +138,10 @@ struct HostileConnectionTests {
             var held: [RawConnection] = []
             for _ in 0..<1000 { held.append(try RawConnection(port: port)) }
             let client = BackendClient(base: "http://127.0.0.1:\(port)", laneCount: 1)
-            let outcome = await client.send(HTTPMessage.Request("GET", "/"), within: Patience.hang)
+            let outcome = await client.send(
+                HTTPMessage.Request("GET", "/"),
+                within: SettleTimeout.hang
+            )
             await client.close()
             guard case .answered = outcome else {
                 Issue.record("\(outcome)")
@@ -172,7 +175,7 @@ struct HostileConnectionTests {
             for _ in 0..<20 {
                 let outcome = await client.send(
                     HTTPMessage.Request("GET", "/device"),
-                    within: Patience.hang
+                    within: SettleTimeout.hang
                 )
                 guard case .answered = outcome else {
                     Issue.record("\(outcome)")

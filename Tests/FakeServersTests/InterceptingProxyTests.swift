@@ -11,11 +11,11 @@ import Testing
 /// What clients do before a proxy that stands in for the services, and what hostile ones try.
 @Suite("Intercepting proxy")
 struct InterceptingProxyTests {
-    private struct Stage {
-        let world: FakeWorld
+    private struct ProxyFixture {
+        let world: FakeRegistry
         let server: FakeServer
         let proxy: InterceptingProxy
-        let authority: Authority
+        let authority: CertificateAuthority
 
         /// But for callers of other tests that look for a port which was closed and is the proxy's now.
         var refused: [Refusal] {
@@ -24,26 +24,26 @@ struct InterceptingProxyTests {
         }
     }
 
-    private func with(_ body: (Stage) async throws -> Void) async throws {
+    private func with(_ body: (ProxyFixture) async throws -> Void) async throws {
         let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
-        let world = FakeWorld(
+        let world = FakeRegistry(
             journalBytesMax: 64 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { now }
         )
         let server = try await FakeServer(.revenueCat, world: world)
-        let authority = try Authority(at: now)
+        let authority = try CertificateAuthority(at: now)
         let proxy = try await InterceptingProxy(
             before: [server],
             world: world,
             authority: authority,
-            refusals: Refusals(),
+            refusals: RefusalCounts(),
             // Between two steps of a test another thousand may have their turn.
-            idleMax: Patience.hang
+            idleMax: SettleTimeout.hang
         )
         try await body(
-            Stage(world: world, server: server, proxy: proxy, authority: authority)
+            ProxyFixture(world: world, server: server, proxy: proxy, authority: authority)
         )
         await proxy.stop()
         await server.stop()
@@ -63,18 +63,18 @@ struct InterceptingProxyTests {
         ]
     )
     func takesPlainCalls(target: String) async throws {
-        try await with { stage in
-            let connection = try RawConnection(port: stage.proxy.port)
+        try await with { fixture in
+            let connection = try RawConnection(port: fixture.proxy.port)
             await connection.send(Self.get(target, host: "api.RevenueCat.com"))
             let reading = await connection.read()
             #expect(reading.text.contains("\"original_app_user_id\":\"ada\""))
-            #expect(stage.world.requests.map(\.target) == ["/v1/subscribers/ada"])
-            #expect(stage.refused.isEmpty)
+            #expect(fixture.world.requests.map(\.target) == ["/v1/subscribers/ada"])
+            #expect(fixture.refused.isEmpty)
         }
     }
 
     @Test(
-        "whoever is no service is refused, and told",
+        "a host that is not a service is refused and reported",
         arguments: [
             ("http://api.stripe.com/v1/charges", "api.stripe.com", "api.stripe.com:80"),
             ("http://example.com:8443/", "example.com:8443", "example.com:8443"),
@@ -86,14 +86,14 @@ struct InterceptingProxyTests {
         ]
     )
     func refuses(target: String, host: String, place: String) async throws {
-        try await with { stage in
-            let connection = try RawConnection(port: stage.proxy.port)
+        try await with { fixture in
+            let connection = try RawConnection(port: fixture.proxy.port)
             await connection.send(Self.get(target, host: host))
             let reading = await connection.read()
             #expect(reading.text.hasPrefix("HTTP/1.1 403 "))
             #expect(reading.text.contains("Assay: the call to \(place) was refused"))
-            #expect(stage.refused == [Refusal(place: place, reason: .unknownHost)])
-            #expect(stage.world.requests.isEmpty)
+            #expect(fixture.refused == [Refusal(place: place, reason: .unknownHost)])
+            #expect(fixture.world.requests.isEmpty)
         }
     }
 
@@ -108,26 +108,26 @@ struct InterceptingProxyTests {
     // MARK: Tunnels
 
     @Test(
-        "a tunnel to anybody else is refused",
+        "a tunnel to another host is refused",
         arguments: [
             "api.stripe.com:443", "169.254.169.254:80", "127.0.0.1:22", "[::1]:443", "localhost",
             "api.revenuecat.com.evil.example:443", "xapi.revenuecat.com:443",
         ]
     )
     func refusesTunnel(authority: String) async throws {
-        try await with { stage in
-            let connection = try RawConnection(port: stage.proxy.port)
+        try await with { fixture in
+            let connection = try RawConnection(port: fixture.proxy.port)
             await connection.send("CONNECT \(authority) HTTP/1.1\r\nhost: \(authority)\r\n\r\n")
             let reading = await connection.read()
             #expect(reading.text.hasPrefix("HTTP/1.1 403 "))
             #expect(reading.isOver)
-            #expect(stage.refused.map(\.reason) == [.unknownHost])
+            #expect(fixture.refused.map(\.reason) == [.unknownHost])
         }
     }
 
     @Test func `a tunnel may come in pieces, and its TLS with it`() async throws {
-        try await with { stage in
-            let connection = try RawConnection(port: stage.proxy.port)
+        try await with { fixture in
+            let connection = try RawConnection(port: fixture.proxy.port)
             for piece in ["CON", "NECT api.revenuecat.com:443 HT", "TP/1.1\r\n", "\r\n"] {
                 await connection.send(piece)
             }
@@ -136,27 +136,27 @@ struct InterceptingProxyTests {
             // Nothing secret needs TLS here, and some clients do without.
             await connection.send(Self.get("/v1/subscribers/ada", host: "whoever.example"))
             #expect(await connection.read().text.hasPrefix("HTTP/1.1 20"))
-            #expect(stage.world.requests.map(\.target) == ["/v1/subscribers/ada"])
+            #expect(fixture.world.requests.map(\.target) == ["/v1/subscribers/ada"])
         }
     }
 
     @Test func `a client that goes through the proxy on this machine means the fake`() async throws
     {
-        try await with { stage in
-            let connection = try RawConnection(port: stage.proxy.port)
+        try await with { fixture in
+            let connection = try RawConnection(port: fixture.proxy.port)
             await connection.send(
                 Self.get(
-                    "http://127.0.0.1:\(stage.server.port)/v1/subscribers/ada",
-                    host: "127.0.0.1:\(stage.server.port)"
+                    "http://127.0.0.1:\(fixture.server.port)/v1/subscribers/ada",
+                    host: "127.0.0.1:\(fixture.server.port)"
                 )
             )
             #expect(await connection.read().text.hasPrefix("HTTP/1.1 20"))
-            #expect(stage.refused.isEmpty)
+            #expect(fixture.refused.isEmpty)
         }
     }
 
     @Test(
-        "what is neither is closed, and told",
+        "bytes that are neither HTTP nor TLS are closed and reported",
         arguments: [
             ([0x16, 0x03, 0x01, 0x00, 0x05, 1, 2, 3, 4, 5], Refusal.Reason?.none),
             (Array("\u{0}\u{1}\u{2}".utf8), .malformed),
@@ -167,31 +167,32 @@ struct InterceptingProxyTests {
         ]
     )
     func closes(bytes: [UInt8], reason: Refusal.Reason?) async throws {
-        try await with { stage in
-            let connection = try RawConnection(port: stage.proxy.port)
+        try await with { fixture in
+            let connection = try RawConnection(port: fixture.proxy.port)
             await connection.send(bytes)
             connection.finish()
             #expect(await connection.read().isOver)
-            if let reason { #expect(stage.refused.map(\.reason) == [reason]) }
-            #expect(stage.world.requests.isEmpty)
+            if let reason { #expect(fixture.refused.map(\.reason) == [reason]) }
+            #expect(fixture.world.requests.isEmpty)
         }
     }
 
     @Test func `a thousand connections at once are all answered`() async throws {
-        try await with { stage in
-            let connections = try (0..<1000).map { _ in try RawConnection(port: stage.proxy.port) }
+        try await with { fixture in
+            let connections = try (0..<1000).map { _ in try RawConnection(port: fixture.proxy.port)
+            }
             let request = "CONNECT api.stripe.com:443 HTTP/1.1\r\n\r\n"
             for connection in connections { await connection.send(request) }
             for connection in connections {
                 #expect(await connection.read().text.hasPrefix("HTTP/1.1 403 "))
             }
-            #expect(stage.proxy.refusals.all.map(\.count) == [1000])
+            #expect(fixture.proxy.refusals.all.map(\.count) == [1000])
         }
     }
 
     @Test func `kinds of refusals are bounded, and none is lost from the count`() {
         let told = Locked(0)
-        let refusals = Refusals { _ in told.withLock { $0 += 1 } }
+        let refusals = RefusalCounts { _ in told.withLock { $0 += 1 } }
         for number in 0..<500 {
             for _ in 0..<2 {
                 refusals.note(Refusal(place: "host-\(number):443", reason: .unknownHost))
@@ -207,7 +208,7 @@ struct InterceptingProxyTests {
 
     /// Speaks TLS with the proxy as a client does that trusts those.
     private func secure(
-        _ stage: Stage,
+        _ fixture: ProxyFixture,
         name: String?,
         trusting roots: NIOSSLTrustRoots,
         protocols: [String] = [],
@@ -230,7 +231,7 @@ struct InterceptingProxyTests {
                     try pipeline.addHandler(Listener(answer))
                 }
             }
-            .connect(host: "127.0.0.1", port: stage.proxy.port).get()
+            .connect(host: "127.0.0.1", port: fixture.proxy.port).get()
         channel.writeAndFlush(ByteBuffer(string: request), promise: nil)
         try? await channel.closeFuture.get()
         return try answer.withLock { answer in
@@ -240,11 +241,11 @@ struct InterceptingProxyTests {
     }
 
     /// Asks for a subscriber as a backend does.
-    private func ask(_ stage: Stage) async throws -> String {
+    private func ask(_ fixture: ProxyFixture) async throws -> String {
         try await secure(
-            stage,
+            fixture,
             name: "api.revenuecat.com",
-            trusting: try Self.roots(stage.authority),
+            trusting: try Self.roots(fixture.authority),
             request: Self.get("/v1/subscribers/ada", host: "api.revenuecat.com")
         )
     }
@@ -268,7 +269,7 @@ struct InterceptingProxyTests {
         }
     }
 
-    private static func roots(_ authority: Authority) throws -> NIOSSLTrustRoots {
+    private static func roots(_ authority: CertificateAuthority) throws -> NIOSSLTrustRoots {
         .certificates([
             try NIOSSLCertificate(bytes: Array(authority.certificate.utf8), format: .pem)
         ])
@@ -278,78 +279,80 @@ struct InterceptingProxyTests {
     func `a client that trusts the authority takes the fake for the service`(
         name: String
     ) async throws {
-        try await with { stage in
+        try await with { fixture in
             let answer = try await secure(
-                stage,
+                fixture,
                 name: name,
-                trusting: try Self.roots(stage.authority),
+                trusting: try Self.roots(fixture.authority),
                 protocols: ["h2", "http/1.1"],
                 request: Self.get("/v1/subscribers/ada", host: name)
             )
             #expect(answer.contains("\"original_app_user_id\":\"ada\""))
-            #expect(stage.refused.isEmpty)
+            #expect(fixture.refused.isEmpty)
         }
     }
 
     @Test func `over TLS a stranger is refused in words`() async throws {
-        try await with { stage in
+        try await with { fixture in
             let answer = try await secure(
-                stage,
+                fixture,
                 name: "api.stripe.com",
-                trusting: try Self.roots(stage.authority),
+                trusting: try Self.roots(fixture.authority),
                 request: Self.get("/v1/charges", host: "api.revenuecat.com")
             )
             #expect(answer.contains("Assay: the call to api.stripe.com:443 was refused"))
-            #expect(stage.world.requests.isEmpty)
+            #expect(fixture.world.requests.isEmpty)
         }
     }
 
-    @Test func `a client that trusts nobody of ours is told as that`() async throws {
-        try await with { stage in
+    @Test func `a client that does not trust the CA is reported`() async throws {
+        try await with { fixture in
             await #expect(throws: TLSFailure.self) {
                 try await secure(
-                    stage,
+                    fixture,
                     name: "api.revenuecat.com",
                     trusting: .certificates([]),
                     request: Self.get("/v1/subscribers/ada", host: "api.revenuecat.com")
                 )
             }
-            let isTold = try await Patience.until { !stage.refused.isEmpty }
+            let isTold = try await SettleTimeout.until { !fixture.refused.isEmpty }
             #expect(isTold)
             #expect(
-                stage.refused == [Refusal(place: "api.revenuecat.com:443", reason: .distrust)]
+                fixture.refused == [
+                    Refusal(place: "api.revenuecat.com:443", reason: .untrustedCertificate)
+                ]
             )
-            #expect(stage.world.requests.isEmpty)
+            #expect(fixture.world.requests.isEmpty)
         }
     }
 
-    @Test func `TLS that names nobody is closed, and told`() async throws {
-        try await with { stage in
+    @Test func `TLS without a server name is closed and reported`() async throws {
+        try await with { fixture in
             _ = try? await secure(
-                stage,
+                fixture,
                 name: nil,
-                trusting: try Self.roots(stage.authority),
+                trusting: try Self.roots(fixture.authority),
                 request: Self.get("/", host: "api.revenuecat.com")
             )
-            #expect(stage.refused.map(\.reason) == [.nameless])
+            #expect(fixture.refused.map(\.reason) == [.missingServerName])
         }
     }
 
     @Test func `a fake that refuses connections does so under its own name too`() async throws {
-        try await with { stage in
-            try await stage.server.refuse(true)
-            await #expect(throws: TLSFailure.self) { try await ask(stage) }
-            let connection = try RawConnection(port: stage.proxy.port)
+        try await with { fixture in
+            try await fixture.server.refuse(true)
+            await #expect(throws: TLSFailure.self) { try await ask(fixture) }
+            let connection = try RawConnection(port: fixture.proxy.port)
             await connection.send("CONNECT api.revenuecat.com:443 HTTP/1.1\r\n\r\n")
             let reading = await connection.read()
             #expect(reading.isOver && reading.text.isEmpty)
-            #expect(stage.world.requests.isEmpty)
+            #expect(fixture.world.requests.isEmpty)
         }
     }
 
     @Test func `an answer that is lost by plan is reset, without a farewell of TLS`() async throws {
-        try await with { stage in
-            stage.world.edit("") { services, _ in
+        try await with { fixture in
+            fixture.world.edit("") { services, _ in
                 services.plans[.revenueCat] = ProviderPlan(
                     provider: .revenueCat,
                     answers: [.reset],
@@ -357,7 +360,7 @@ struct InterceptingProxyTests {
                 )
             }
             // A farewell would be an end as meant, and no failure.
-            await #expect(throws: TLSFailure.self) { try await ask(stage) }
+            await #expect(throws: TLSFailure.self) { try await ask(fixture) }
         }
     }
 }

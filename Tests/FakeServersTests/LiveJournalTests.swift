@@ -7,7 +7,7 @@ import Testing
 @Suite("The journal while it grows")
 struct LiveJournalTests {
     /// A tap that remembers, and a clock that a test moves.
-    private final class Witness: JournalTap {
+    private final class JournalRecorder: JournalObserver {
         let seen = Locked<[String]>([])
 
         func began(_ exchange: Exchange) {
@@ -32,7 +32,7 @@ struct LiveJournalTests {
             }
         }
 
-        func said(_ message: SocketMessage, at microseconds: Int64) {
+        func said(_ message: WebSocketMessage, at microseconds: Int64) {
             seen.withLock { $0.append("said \(message.sequence) \(message.body.count)") }
         }
     }
@@ -79,10 +79,10 @@ struct LiveJournalTests {
         #expect(found?.completed == 9000)
     }
 
-    @Test func `a tap is told before and after, with the same number`() {
+    @Test func `a tap is notified before and after with the same number`() {
         let journal = LiveJournal(bytesMax: 1 << 20) { .milliseconds(3) }
         journal.write(exchange("/before the tap"), invoked: 0)
-        let witness = Witness()
+        let witness = JournalRecorder()
         journal.tap(witness)
         let number = journal.begin(exchange("/a"))
         journal.complete(
@@ -117,7 +117,7 @@ struct LiveJournalTests {
         }
     }
 
-    @Test func `who stops following does not hold up the others`() async {
+    @Test func `a follower that stops does not block the others`() async {
         let journal = LiveJournal(bytesMax: 1 << 20)
         let kept = journal.follow()
         for _ in 0..<10 {
@@ -162,19 +162,19 @@ struct LiveJournalTests {
             entry.outcome = Self.ok
             journal.write(entry, invoked: 0)
         }
-        let (kept, forgotten) = journal.read { ($0.exchanges, $0.forgottenCount) }
+        let (kept, forgotten) = journal.read { ($0.exchanges, $0.droppedEntryCount) }
         #expect(forgotten > 0)
         #expect(kept.count + forgotten == 200)
         #expect(kept.last?.request.path == "/199")
     }
 }
 
-@Suite("Namespaces, and whose call it is")
-struct WorldTests {
-    private func stage() -> ControlStage { ControlStage() }
+@Suite("Namespaces and call ownership")
+struct NamespaceTests {
+    private func fixture() -> ControlFixture { ControlFixture() }
 
     @Test(
-        "a call belongs to the namespace whose id it mentions",
+        "a call belongs to the namespace whose ID it contains",
         arguments: [
             ("GET", "/v1/subscribers/ruby", nil, "red"),
             ("GET", "/v1/subscribers/ruby%20red", nil, ""),
@@ -185,17 +185,17 @@ struct WorldTests {
         ] as [(String, String, JSONValue?, String)]
     )
     func belongs(method: String, path: String, body: JSONValue?, namespace: String) {
-        let stage = stage()
-        stage.world.know(["ruby"], namespace: "red")
-        #expect(stage.ask(.revenueCat, method, path, body).namespace == namespace)
+        let fixture = fixture()
+        fixture.world.assignUserIDs(["ruby"], namespace: "red")
+        #expect(fixture.ask(.revenueCat, method, path, body).namespace == namespace)
     }
 
-    @Test func `a header names it, a credential does, and an unknown header does not`() {
-        let stage = stage()
-        stage.world.know(["ruby"], namespace: "red")
-        stage.world.know(["token-1"], namespace: "blue")
+    @Test func `a header or a credential selects the namespace, an unknown header does not`() {
+        let fixture = fixture()
+        fixture.world.assignUserIDs(["ruby"], namespace: "red")
+        fixture.world.assignUserIDs(["token-1"], namespace: "blue")
         func namespace(_ name: String, _ value: String) -> String {
-            stage.ask(
+            fixture.ask(
                 .revenueCat,
                 "GET",
                 "/v1/subscribers/ruby",
@@ -204,7 +204,7 @@ struct WorldTests {
         }
         #expect(namespace("x-assay-namespace", "blue") == "blue", "what is said counts more")
         #expect(namespace("x-assay-namespace", "moon") == "red", "what is not there is nothing")
-        let bearer = stage.ask(
+        let bearer = fixture.ask(
             .oneSignal,
             "GET",
             "/apps",
@@ -213,18 +213,18 @@ struct WorldTests {
         #expect(bearer.namespace == "blue")
     }
 
-    @Test func `an id belongs to who told it last`() {
-        let stage = stage()
-        stage.world.know(["ruby"], namespace: "red")
-        stage.world.know(["ruby"], namespace: "blue")
-        #expect(stage.world.ids(of: "red") == [])
-        #expect(stage.ask(.revenueCat, "GET", "/v1/subscribers/ruby").namespace == "blue")
+    @Test func `an ID belongs to the namespace that used it last`() {
+        let fixture = fixture()
+        fixture.world.assignUserIDs(["ruby"], namespace: "red")
+        fixture.world.assignUserIDs(["ruby"], namespace: "blue")
+        #expect(fixture.world.ids(of: "red") == [])
+        #expect(fixture.ask(.revenueCat, "GET", "/v1/subscribers/ruby").namespace == "blue")
     }
 
-    @Test func `namespaces draw ids of their own, the same again for the same seed`() {
+    @Test func `namespaces generate their own IDs, the same for the same seed`() {
         func id(_ seed: UInt64, _ namespace: String) -> String {
-            let world = FakeWorld(journalBytesMax: 1 << 16, seed: seed) { ControlStage.start }
-            world.know([], namespace: namespace)
+            let world = FakeRegistry(journalBytesMax: 1 << 16, seed: seed) { ControlFixture.start }
+            world.assignUserIDs([], namespace: namespace)
             return world.edit(namespace) { services, _ in services.revenueCat.newEventID() } ?? ""
         }
         #expect(id(1, "red") == id(1, "red"))
@@ -232,50 +232,50 @@ struct WorldTests {
         #expect(id(1, "red") != id(2, "red"))
     }
 
-    @Test func `whoever waits is told of a change, and not of a quiet one`() {
-        let stage = stage()
+    @Test func `a waiting caller is notified of a change, and not of a silent one`() {
+        let fixture = fixture()
         let count = Locked(0)
-        stage.world.notify { count.withLock { $0 += 1 } }
-        stage.world.edit("") { _, _ in }
+        fixture.world.notify { count.withLock { $0 += 1 } }
+        fixture.world.edit("") { _, _ in }
         #expect(count.withLock { $0 } == 1)
-        stage.world.edit("", notifies: false) { _, _ in }
-        stage.world.edit("moon", notifies: false) { _, _ in }
+        fixture.world.edit("", notifies: false) { _, _ in }
+        fixture.world.edit("moon", notifies: false) { _, _ in }
         #expect(count.withLock { $0 } == 1)
-        _ = stage.world.read("") { services, _ in services.clock }
+        _ = fixture.world.read("") { services, _ in services.clock }
         #expect(count.withLock { $0 } == 1)
     }
 
-    @Test func `what is not there can be neither read nor changed`() {
-        let stage = stage()
-        #expect(stage.world.read("moon") { $1 } == nil)
-        #expect(stage.world.edit("moon") { $1 } == nil)
-        #expect(!stage.world.restore("none", into: "moon"))
-        #expect(stage.world.namespaces == [""])
-        #expect(stage.world.takeDue("moon").isEmpty)
+    @Test func `a missing namespace can be neither read nor changed`() {
+        let fixture = fixture()
+        #expect(fixture.world.read("moon") { $1 } == nil)
+        #expect(fixture.world.edit("moon") { $1 } == nil)
+        #expect(!fixture.world.restore("none", into: "moon"))
+        #expect(fixture.world.namespaces == [""])
+        #expect(fixture.world.takeDueDeliveries("moon").isEmpty)
     }
 
     @Test func `a change that throws leaves what it did, and the namespace where it was`() {
         struct Broken: Error {}
-        let stage = stage()
+        let fixture = fixture()
         #expect(throws: Broken.self) {
-            try stage.world.edit("") { services, _ in
+            try fixture.world.edit("") { services, _ in
                 services.keepsEvents = true
                 throw Broken()
             }
         }
-        #expect(stage.world.read("") { services, _ in services.keepsEvents } == true)
-        #expect(stage.world.namespaces == [""])
+        #expect(fixture.world.read("") { services, _ in services.keepsEvents } == true)
+        #expect(fixture.world.namespaces == [""])
     }
 
     @Test func `a run's label is the journal's time, and no clock`() {
-        let stage = stage()
-        let later = ControlStage.start + .seconds(3600)
-        stage.world.open("run", ids: ["ruby"], at: later)
-        #expect(stage.world.clock(of: "run") == later)
-        stage.ask(.revenueCat, "GET", "/v1/subscribers/ruby")
-        #expect(stage.world.journal.read { $0.exchanges(in: "run") }.first?.at == later)
-        #expect(stage.world.read("run") { $1 } == ControlStage.start)
-        stage.world.remove("run")
-        #expect(stage.world.clock(of: "run") == ControlStage.start)
+        let fixture = fixture()
+        let later = ControlFixture.start + .seconds(3600)
+        fixture.world.open("run", ids: ["ruby"], at: later)
+        #expect(fixture.world.clock(of: "run") == later)
+        fixture.ask(.revenueCat, "GET", "/v1/subscribers/ruby")
+        #expect(fixture.world.journal.read { $0.exchanges(in: "run") }.first?.at == later)
+        #expect(fixture.world.read("run") { $1 } == ControlFixture.start)
+        fixture.world.remove("run")
+        #expect(fixture.world.clock(of: "run") == ControlFixture.start)
     }
 }

@@ -15,7 +15,7 @@ struct MadeUpState: Provider {
     static let title = "Made Up"
     static let defaultPort = 9377
     static let secrets = ProviderSecrets(headers: ["x-made-up"], members: ["whisper"])
-    static let setsOffOthers = true
+    static let affectsOtherFakes = true
     static let webhookEndpoint: String? = "assay-webhook"
 
     static let controls = [
@@ -25,7 +25,7 @@ struct MadeUpState: Provider {
             "/madeup/{who}",
             "Somebody is poked.",
             members: [ControlMember("times", .integer, "How often.")],
-            tells: true
+            sendsEvents: true
         ) { services, call, now throws(ControlRefusal) in
             guard call.value != "nobody" else { throw ControlRefusal(409, "nobody is there") }
             let times = call.body["times"]?.int64 ?? 1
@@ -35,7 +35,7 @@ struct MadeUpState: Provider {
         }
     ]
 
-    static let moreSwitches = [
+    static let additionalSwitches = [
         SwitchGroup("assay-extra") {
             $0.madeUp.settings
         } write: {
@@ -92,11 +92,11 @@ struct MadeUpState: Provider {
         setup.addresses[party].map { ["MADE_UP_BASE": $0] } ?? [:]
     }
 
-    var confided: [(name: String, secret: Secret)] {
+    var enteredSecrets: [(name: String, secret: Secret)] {
         hasSecret ? [("assay-signing", Secret("confided-planted-51"))] : []
     }
 
-    mutating func keep(from old: MadeUpState) {
+    mutating func copyConfiguration(from old: MadeUpState) {
         settings = old.settings
         address = old.address
     }
@@ -122,7 +122,7 @@ struct MadeUpState: Provider {
         return []
     }
 
-    var nextMoment: Instant? { alarm }
+    var nextChangeTime: Instant? { alarm }
 
     mutating func connect(_ target: WebhookTarget) {
         address = target.url
@@ -165,5 +165,7 @@ extension Services {
 
 extension ProviderTable {
     /// One line: that is what it takes.
-    static let withMadeUp = ProviderTable(ProviderTable.all.entries + [ProviderEntry(\.madeUp)])
+    static let withMadeUpProvider = ProviderTable(
+        ProviderTable.all.entries + [ProviderEntry(\.madeUp)]
+    )
 }

@@ -32,7 +32,7 @@ final class RawConnection: Sendable {
         }
         guard status == 0 else { throw POSIXError(.ECONNREFUSED) }
         // A test that waits for ever is no test.
-        var limit = timeval(tv_sec: Int(Patience.hang.components.seconds), tv_usec: 0)
+        var limit = timeval(tv_sec: Int(SettleTimeout.hang.components.seconds), tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)

@@ -13,7 +13,7 @@ struct SendTests {
         _ arguments: [String],
         file: String? = nil
     ) async throws -> (status: Int32, errors: String, requests: [HTTPMessage.Request]) {
-        let world = FakeWorld(
+        let world = FakeRegistry(
             journalBytesMax: 64 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,

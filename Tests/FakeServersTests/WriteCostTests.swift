@@ -89,12 +89,12 @@ struct WriteCostTests {
     /// adds a frame with each call.
     @Test("the stack is as deep at the last write as at the first", arguments: writes)
     func stack(write: Write) async throws {
-        let stage = ControlStage()
+        let fixture = ControlFixture()
         let depths = Locked<[Int]>([])
         let server = try await ControlServer()
-        server.open(stage.control)
-        let fake = try await FakeServer(write.party ?? .oneSignal, world: stage.world)
-        stage.world.notify {
+        server.open(fixture.control)
+        let fake = try await FakeServer(write.party ?? .oneSignal, world: fixture.world)
+        fixture.world.notify {
             let depth = Thread.callStackReturnAddresses.count
             depths.withLock { $0.append(depth) }
         }
@@ -112,7 +112,7 @@ struct WriteCostTests {
             #expect(reading.text.hasPrefix("HTTP/1.1 20"), "\(reading.text)")
         }
         // The fakes that set off nothing notify nobody; a change from outside does.
-        for _ in 0..<Self.count { stage.world.edit("") { _, _ in } }
+        for _ in 0..<Self.count { fixture.world.edit("") { _, _ in } }
         let seen = depths.withLock { $0 }
         #expect(seen.count >= Self.count)
         let early = seen.prefix(20).max() ?? 0
@@ -138,13 +138,13 @@ struct HealthTests {
     @Test func `health is answered while an operation holds the lock of all namespaces`()
         async throws
     {
-        let stage = ControlStage()
+        let fixture = ControlFixture()
         let server = try await ControlServer()
-        server.open(stage.control)
+        server.open(fixture.control)
         let gate = Gate()
         let (began, beginning) = AsyncStream.makeStream(of: Void.self)
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
-        let world = stage.world
+        let world = fixture.world
         Thread.detachNewThread {
             world.edit("") { _, _ in
                 beginning.finish()
@@ -167,7 +167,7 @@ struct HealthTests {
 
     @Test func `health is refused to pages of other origins as every call is`() async throws {
         let server = try await ControlServer()
-        server.open(ControlStage().control)
+        server.open(ControlFixture().control)
         let connection = try RawConnection(port: server.port)
         await connection.send(
             "GET /assay/v1/health HTTP/1.1\r\nhost: 127.0.0.1\r\n"

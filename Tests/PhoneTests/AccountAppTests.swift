@@ -7,7 +7,7 @@ import Testing
 @Suite("Account app")
 struct AccountAppTests {
     /// The app before the fakes alone; what it tells its backend is kept.
-    private struct World {
+    private struct AccountAppFixture {
         var services = Services(seed: 7, revenueCatKey: nil, oneSignalKey: nil)
         var told: [(route: String, id: String)] = []
         var calls: [String] = []
@@ -15,7 +15,7 @@ struct AccountAppTests {
         /// Whether the backend deletes the user as an administrator.
         var deletesAtFirebase = false
 
-        mutating func run(_ app: inout AccountApp, _ act: AccountApp.Act) {
+        mutating func run(_ app: inout AccountApp, _ act: AccountApp.AccountAction) {
             var call = app.begin(act)
             while let next = call {
                 now = now + .seconds(1)
@@ -59,8 +59,8 @@ struct AccountAppTests {
         _ name: AppAction.Name,
         _ email: String = "ada@example.com",
         _ password: String = "secret-1"
-    ) -> AccountApp.Act {
-        var act = AccountApp.Act(name)
+    ) -> AccountApp.AccountAction {
+        var act = AccountApp.AccountAction(name)
         act.email = email
         act.password = password
         return act
@@ -71,7 +71,7 @@ struct AccountAppTests {
     }
 
     @Test func `anonymous use becomes an account, and the uid names the customer`() {
-        var (world, app) = (World(), app())
+        var (world, app) = (AccountAppFixture(), app())
         world.run(&app, act(.launch))
         let anonymous = app.revenueCatID
         #expect(anonymous.hasPrefix("$RCAnonymousID:") && app.uid == nil)
@@ -89,7 +89,7 @@ struct AccountAppTests {
     }
 
     @Test func `the whole workflow ends where it should`() {
-        var (world, app) = (World(), app())
+        var (world, app) = (AccountAppFixture(), app())
         for name in [AppAction.Name.launch, .signUp, .purchase, .logout] {
             world.run(&app, act(name))
             #expect(app.failure == nil, "\(name): \(app.failure ?? "")")
@@ -118,7 +118,7 @@ struct AccountAppTests {
     }
 
     @Test func `an account that the backend has deleted at Firebase is deleted`() {
-        var (world, app) = (World(), app())
+        var (world, app) = (AccountAppFixture(), app())
         world.run(&app, act(.launch))
         world.run(&app, act(.signUp))
         world.deletesAtFirebase = true
@@ -128,7 +128,7 @@ struct AccountAppTests {
     }
 
     @Test func `a login that is current calls RevenueCat no more`() {
-        var (world, app) = (World(), app())
+        var (world, app) = (AccountAppFixture(), app())
         world.run(&app, act(.launch))
         world.run(&app, act(.signUp))
         world.calls = []
@@ -136,11 +136,11 @@ struct AccountAppTests {
         #expect(world.calls == ["signInWithPassword", "lookup"])
     }
 
-    @Test func `a failed sign-in reaches nobody but Firebase`() {
+    @Test func `a failed sign-in calls only Firebase`() {
         for (defects, isSafe) in [([], true), ([.failedSignInSwitches], false)]
             as [(Set<AccountApp.Defect>, Bool)]
         {
-            var (world, app) = (World(), app(defects))
+            var (world, app) = (AccountAppFixture(), app(defects))
             world.run(&app, act(.launch))
             world.run(&app, act(.signUp))
             let before = app.revenueCatID

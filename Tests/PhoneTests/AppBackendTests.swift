@@ -66,7 +66,9 @@ struct AppBackendTests {
         }
 
         func take(_ plan: AppBackendPlan) { backend.take(plan) }
-        func learn(_ product: String, of id: String) { backend.learn(product, of: id) }
+        func recordPurchase(_ product: String, of id: String) {
+            backend.recordPurchase(product, of: id)
+        }
         func hasPlan(for route: String) -> Bool { backend.hasPlan(for: route) }
         func route(_ method: String, _ target: String) -> String? { backend.route(method, target) }
     }
@@ -95,7 +97,7 @@ struct AppBackendTests {
             $0.app.access?.path = "/access?v=2&user={{id}}"
         }
         let backend = Model(profile)
-        backend.learn("gold", of: "a b")
+        backend.recordPurchase("gold", of: "a b")
         #expect(backend.route("GET", "/access?user=ada&v=2") == "access")
         #expect(backend.route("GET", "/access?v=2") == nil)
         let request = HTTPMessage.Request("GET", "/access?v=2&user=a%20b")
@@ -104,7 +106,7 @@ struct AppBackendTests {
 
     // MARK: As usual
 
-    @Test func `whoever registers is answered with the own id`() throws {
+    @Test func `a registration returns its own ID`() throws {
         let backend = Model()
         let answer = try backend.heard("register", Self.register("u-1"))
         #expect(answer.status == 200)
@@ -119,7 +121,7 @@ struct AppBackendTests {
         #expect(try backend.heard("register", request).status == 400)
     }
 
-    @Test func `an account takes the first phone's id, and keeps it`() throws {
+    @Test func `an account takes the first phone's ID and keeps it`() throws {
         let backend = Model()
         let first = try backend.heard("login", Self.login("acc", "u-1"))
         #expect(first.body["appUserId"] == "u-1")
@@ -136,25 +138,25 @@ struct AppBackendTests {
         let backend = Model()
         #expect(try backend.heard("access", Self.access("u-1")).body["entitled"] == false)
         #expect(try backend.heard("access", Self.access("u-1")).body["product"] == .null)
-        backend.learn("gold", of: "u-1")
+        backend.recordPurchase("gold", of: "u-1")
         let bought = try backend.heard("access", Self.access("u-1")).body
         #expect(bought["entitled"] == true)
         #expect(bought["product"] == "gold")
         #expect(try backend.heard("access", Self.access("u-2")).body["entitled"] == false)
     }
 
-    @Test func `a backend to which no webhook comes learns of no purchase`() throws {
+    @Test func `a backend without webhooks learns of no purchase`() throws {
         let backend = Model()
         var plan = AppBackendPlan()
         plan.learnsPurchases = false
         backend.take(plan)
-        backend.learn("gold", of: "u-1")
+        backend.recordPurchase("gold", of: "u-1")
         #expect(try backend.heard("access", Self.access("u-1")).body["entitled"] == false)
     }
 
     // MARK: By plan
 
-    @Test func `planned answers come once each, and then the usual`() throws {
+    @Test func `planned responses come once each, then the default`() throws {
         let backend = Model()
         backend.take(Self.plan("register", [.status(503), .status(409)]))
         var statuses: [Int] = []
@@ -165,7 +167,7 @@ struct AppBackendTests {
         #expect(statuses == [503, 409, 200, 200])
     }
 
-    @Test func `the last of a permanent plan stays`() throws {
+    @Test func `the last response of a permanent plan stays`() throws {
         let backend = Model()
         backend.take(Self.plan("register", [.ok, .status(503)], isPermanent: true))
         #expect(!backend.hasPlan(for: "register"), "the first one is as usual")
@@ -187,14 +189,14 @@ struct AppBackendTests {
         #expect(try backend.heard("access", Self.access("u")).status == 200)
     }
 
-    @Test func `what breaks or is silent is no answer`() {
+    @Test func `a broken or missing response is not a response`() {
         let backend = Model()
         backend.take(Self.plan("register", [.reset, .never]))
         #expect(backend.respond("register", Self.register("u")) == .reset)
         #expect(backend.respond("register", Self.register("u")) == .never)
     }
 
-    @Test func `a slow answer is the usual one, later`() throws {
+    @Test func `a slow response is the default one, later`() throws {
         let backend = Model()
         backend.take(Self.plan("register", [.slow(.seconds(7))]))
         let answer = try backend.heard("register", Self.register("u-1"))
@@ -238,8 +240,8 @@ struct AppBackendTests {
         func answered(_ route: String, on phone: String) -> Bool {
             watch.answered(route, on: phone)
         }
-        func took(_ command: BridgeCommand, idKey: String) -> Bool {
-            watch.took(command, idKey: idKey)
+        func killsAfter(_ command: BridgeCommand, idKey: String) -> Bool {
+            watch.killsAfter(command, idKey: idKey)
         }
     }
 
@@ -249,16 +251,16 @@ struct AppBackendTests {
         return action
     }
 
-    @Test func `a page without a kill point lives`() {
+    @Test func `a page without a kill point keeps running`() {
         let watch = Watch()
         watch.begin(Self.action(nil))
         #expect(!watch.answered("register", on: "phone"))
         #expect(!watch.answered("login", on: "phone"))
-        #expect(!watch.took(BridgeCommand("setvault://?key=id&value=1"), idKey: "id"))
+        #expect(!watch.killsAfter(BridgeCommand("setvault://?key=id&value=1"), idKey: "id"))
         #expect(!watch.isDying("phone"))
     }
 
-    @Test func `a page killed when it is registered does not hear of it`() {
+    @Test func `a page killed at registration does not receive the response`() {
         let watch = Watch()
         watch.begin(Self.action(.registered))
         #expect(!watch.answered("login", on: "phone"))
@@ -268,7 +270,7 @@ struct AppBackendTests {
         #expect(!watch.answered("register", on: "phone"), "it dies once")
     }
 
-    @Test func `a page killed when it is logged in hears of it, and says nothing more`() {
+    @Test func `a page killed at login receives the response and sends nothing more`() {
         let watch = Watch()
         watch.begin(Self.action(.loggedIn))
         #expect(!watch.answered("register", on: "phone"))
@@ -281,7 +283,7 @@ struct AppBackendTests {
     }
 
     @Test(
-        "a page killed when the id is written dies at that command alone",
+        "a page killed at the ID write is killed at that command only",
         arguments: [
             ("setvault://?key=uid&value=1", true), ("setvault://?key=other&value=1", false),
             ("readvault://?key=uid", false), ("revenuecat://launchPaywall?key=uid", false),
@@ -290,12 +292,12 @@ struct AppBackendTests {
     func idWritten(command: String, dies: Bool) {
         let watch = Watch()
         watch.begin(Self.action(.idWritten))
-        #expect(watch.took(BridgeCommand(command), idKey: "uid") == dies)
+        #expect(watch.killsAfter(BridgeCommand(command), idKey: "uid") == dies)
         watch.begin(Self.action(.registered))
-        #expect(!watch.took(BridgeCommand(command), idKey: "uid"))
+        #expect(!watch.killsAfter(BridgeCommand(command), idKey: "uid"))
     }
 
-    @Test func `an act without a point forgets the one before`() {
+    @Test func `an action without a kill point clears the previous one`() {
         let watch = Watch()
         watch.begin(Self.action(.registered))
         watch.begin(Self.action(nil))

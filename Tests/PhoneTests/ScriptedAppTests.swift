@@ -21,9 +21,9 @@ struct ScriptedAppTests {
             nonce: "app",
             knownFailures: KnownFailures()
         )
-        let stage = DeviceStage(
+        let stage = DeviceTarget(
             profile: profile,
-            cast: .scripted,
+            executorSet: .scripted,
             options: options,
             clock: RealClock()
         ) { plan, name, _ in
@@ -100,7 +100,7 @@ struct ScriptedAppTests {
     }
 
     /// Thirty silent seconds are in the record's time, and cost none of ours.
-    @Test func `an app that waits for the bridge is late in its own time`() async throws {
+    @Test func `an app that waits for the bridge is late on its own clock`() async throws {
         let contract = try #require(Self.scenarios.first { $0.id == "app/start/silent-bridge" })
         let record = await Simulation.run(
             CasePlan(contract).subject,

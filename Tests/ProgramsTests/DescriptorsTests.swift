@@ -14,8 +14,10 @@ struct DescriptorsTests {
         #expect(Descriptors.backendCountMax(5, limit: limit) == backends)
     }
 
-    @Test func `the variables that configure us are not passed on`() {
+    @Test func `Assay's own variables are not passed on`() {
         let environment = ["ASSAY_LIVE_KEY": "x", "ASSAY_": "x", "PATH": "/bin", "MY_ASSAY_": "y"]
-        #expect(ProgramCommand.withoutOurs(environment) == ["PATH": "/bin", "MY_ASSAY_": "y"])
+        #expect(
+            ProgramCommand.withoutAssayVariables(environment) == ["PATH": "/bin", "MY_ASSAY_": "y"]
+        )
     }
 }

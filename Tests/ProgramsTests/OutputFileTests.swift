@@ -144,7 +144,7 @@ struct OutputFileTests {
         let file = OutputFile(path("pipe"))
         // Opening it would wait for a reader.
         try file.check()
-        file.removeEarlier()
+        file.removeExisting()
         let reader = try Program(["pipe"], folder: folder.path, executable: "/bin/cat")
         let text = String(repeating: "line\n", count: 100_000)
         try file.write(text)
@@ -166,7 +166,7 @@ struct OutputFileTests {
         #expect(mkfifo(path("pipe"), 0o600) == 0)
         let reader = try Program(["pipe"], folder: folder.path, executable: "/bin/cat")
         var writing: Int32 = -1
-        _ = try await Patience.until {
+        _ = try await SettleTimeout.until {
             writing = open(path("pipe"), O_WRONLY | O_NONBLOCK)
             return writing >= 0
         }
@@ -191,7 +191,7 @@ struct OutputFileTests {
         symlink("target", path("link"))
         link(path("shared"), path("other"))
         for name in ["report", "link", "shared", "missing"] {
-            OutputFile(path(name)).removeEarlier()
+            OutputFile(path(name)).removeExisting()
         }
         #expect(try names() == ["link", "other", "shared"])
         #expect(folder.read("other") == "", "a file with two names is emptied")

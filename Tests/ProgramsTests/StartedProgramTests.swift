@@ -23,9 +23,9 @@ struct StartedProgramTests {
         ] as [(String, StartedProgram.End)]
     )
     func end(script: String, expected: StartedProgram.End) async throws {
-        for endsWithUs in [false, true] {
+        for endsWithParent in [false, true] {
             var command = shell(script)
-            command.endsWithUs = endsWithUs
+            command.endsWithParent = endsWithParent
             let program = try StartedProgram(command)
             #expect(await program.ended() == expected)
             #expect(program.end == expected)
@@ -35,7 +35,9 @@ struct StartedProgramTests {
     }
 
     @Test(arguments: [false, true], [3, 7, 60] as [Int32])
-    func `what we have open is not the program's`(endsWithUs: Bool, number: Int32) async throws {
+    func `Assay's open descriptors are not inherited`(endsWithParent: Bool, number: Int32)
+        async throws
+    {
         let folder = try TemporaryFolder()
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
@@ -47,7 +49,7 @@ struct StartedProgramTests {
         var command = shell(
             "for n in $(ls /dev/fd); do [ -e /dev/fd/$n ] && [ $n -gt 2 ] && echo $n; done; echo end"
         )
-        command.endsWithUs = endsWithUs
+        command.endsWithParent = endsWithParent
         command.output = .appending(path: folder.path + "/out")
         if number == 7 { command.descriptors = [7: pipe.reading] }
         let program = try StartedProgram(command)
@@ -56,7 +58,7 @@ struct StartedProgramTests {
         #expect(lines == (number == 7 ? ["7", "end"] : ["end"]))
     }
 
-    @Test func `everybody who waits is told`() async throws {
+    @Test func `every waiting caller is notified`() async throws {
         let pipe = try #require(ProgramPipe.ends())
         var command = shell("read -r line")
         command.input = .descriptor(pipe.reading)
@@ -70,7 +72,7 @@ struct StartedProgramTests {
         #expect(ends == [.exited(status: 1), .exited(status: 1)])
     }
 
-    @Test func `a signal reaches the whole group, and finishing leaves nobody`() async throws {
+    @Test func `a signal reaches the whole group, and finishing leaves no process`() async throws {
         let folder = try TemporaryFolder()
         let pipe = try #require(ProgramPipe.ends())
         defer { for end in [pipe.reading, pipe.writing] { close(end) } }
@@ -78,14 +80,14 @@ struct StartedProgramTests {
         command.output = .appending(path: folder.path + "/out")
         command.descriptors = [3: pipe.reading]
         let program = try StartedProgram(command)
-        #expect(try await Patience.until { folder.read("out")?.hasSuffix("\n") == true })
+        #expect(try await SettleTimeout.until { folder.read("out")?.hasSuffix("\n") == true })
         let text = try #require(folder.read("out"))
         let child = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         program.signal(SIGTERM)
         #expect(await program.ended() == .killed(signal: SIGTERM))
         #expect(kill(child, 0) == 0, "it does not heed that signal")
         program.finish()
-        #expect(try await Patience.until { Self.isGone(child) })
+        #expect(try await SettleTimeout.until { Self.isGone(child) })
         // To whoever has that number now, nothing is sent.
         program.signal(SIGKILL)
         program.finish()
@@ -112,13 +114,13 @@ struct StartedProgramTests {
     @Test func `descriptors arrive under their numbers, with a guard beside them or without`()
         async throws
     {
-        for endsWithUs in [false, true] {
+        for endsWithParent in [false, true] {
             let question = try #require(ProgramPipe.ends())
             let answer = try #require(ProgramPipe.ends())
             var command = shell("read -r line <&3; echo \"got $line\" >&4")
             // Crossed on purpose: the one must not overwrite the other.
             command.descriptors = [3: question.reading, 4: answer.writing]
-            command.endsWithUs = endsWithUs
+            command.endsWithParent = endsWithParent
             let program = try StartedProgram(command)
             close(question.reading)
             close(answer.writing)
@@ -135,14 +137,14 @@ struct StartedProgramTests {
     @Test func `what a program prints is kept, however it ends`() async throws {
         let printed = try await ProgramOutput.of(
             shell("printf abc; exit 3"),
-            within: Patience.hang
+            within: SettleTimeout.hang
         )
         #expect(printed.bytes == Array("abc".utf8))
         #expect(printed.end == .exited(status: 3))
-        #expect(!printed.isOutOfTime)
+        #expect(!printed.hasTimedOut)
         let large = try await ProgramOutput.of(
             shell("head -c 1000000 /dev/zero"),
-            within: Patience.hang
+            within: SettleTimeout.hang
         )
         #expect(large.bytes.count == 1_000_000)
     }
@@ -154,7 +156,7 @@ struct StartedProgramTests {
         command.descriptors = [3: pipe.reading]
         let output = try await ProgramOutput.of(command, within: .zero)
         #expect(output.end == .killed(signal: SIGKILL))
-        #expect(output.isOutOfTime)
+        #expect(output.hasTimedOut)
     }
 
     @Test(
@@ -162,9 +164,9 @@ struct StartedProgramTests {
         arguments: ["/no/such/program", "/etc/passwd", "/"]
     )
     func missing(path: String) throws {
-        for endsWithUs in [false, true] {
+        for endsWithParent in [false, true] {
             var command = ProgramCommand(path)
-            command.endsWithUs = endsWithUs
+            command.endsWithParent = endsWithParent
             let error = #expect(throws: StartedProgram.StartError.self) {
                 _ = try StartedProgram(command)
             }
@@ -183,18 +185,18 @@ struct StartedProgramTests {
         #expect(ProgramCommand.find("", searchPath: "/bin") == nil)
     }
 
-    @Test func `its group ends with us, however we go`() async throws {
+    @Test func `the process group ends with Assay`() async throws {
         let folder = try TemporaryFolder()
         let pipe = try #require(ProgramPipe.ends())
         defer { for end in [pipe.reading, pipe.writing] { close(end) } }
         var command = shell("echo $$; read -r _ <&3")
         command.output = .appending(path: folder.path + "/out")
         command.descriptors = [3: pipe.reading]
-        command.endsWithUs = true
+        command.endsWithParent = true
         let program = try StartedProgram(command)
-        #expect(try await Patience.until { folder.read("out")?.hasSuffix("\n") == true })
+        #expect(try await SettleTimeout.until { folder.read("out")?.hasSuffix("\n") == true })
         // What happens to the pipe when we die happens here on purpose.
-        program.letGo()
+        program.releaseLifeline()
         #expect(await program.ended() == .killed(signal: SIGKILL))
     }
 }

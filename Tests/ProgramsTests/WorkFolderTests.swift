@@ -16,8 +16,7 @@ struct WorkFolderTests {
         work.remove()
     }
 
-    @Test func `what a killed process left is removed, and what belongs to somebody stays`() throws
-    {
+    @Test func `a killed process's folders are removed, and folders in use stay`() throws {
         let folder = try TemporaryFolder()
         let name = "assay-run-" + UUID().uuidString
         let signature = "assay work folder\n"

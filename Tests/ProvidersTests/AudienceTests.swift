@@ -8,7 +8,7 @@ struct AudienceTests {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
 
     /// People with some of three tags, whose values change and go.
-    private static func town(_ generator: inout SeededGenerator) -> OneSignalApp {
+    private static func randomApp(_ generator: inout SeededGenerator) -> OneSignalApp {
         var state = OneSignalState(key: nil)
         let users = "/apps/\(OneSignalState.standardApp)/users"
         func say(_ method: String, _ path: String, _ body: JSONValue) {
@@ -50,7 +50,7 @@ struct AudienceTests {
     }
 
     /// The law by itself, from the text of section 3: rows of which one must hold as a whole.
-    private static func isMeant(_ user: OneSignalApp.User, _ filters: [JSONValue]) -> Bool {
+    private static func matchesFilters(_ user: OneSignalApp.User, _ filters: [JSONValue]) -> Bool {
         func holds(_ filter: JSONValue) -> Bool {
             guard filter["field"] == "tag" else { return true }
             let value = user.tags[filter["key"]?.string ?? ""]?.string
@@ -70,15 +70,15 @@ struct AudienceTests {
         return filters.split { $0["operator"] == "OR" }.contains { $0.allSatisfy(holds) }
     }
 
-    @Test("what an index finds is what going through everybody finds", arguments: 0..<12)
+    @Test("the index finds the same users as a full scan", arguments: 0..<12)
     func audience(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        let app = Self.town(&generator)
+        let app = Self.randomApp(&generator)
         #expect(app.users.count == 26)
         for _ in 0..<120 {
             let filters = Self.filters(&generator)
             let found = OneSignalState.audience(filters, app).map(\.id)
-            let meant = app.users.values.filter { Self.isMeant($0, filters) }.map(\.id)
+            let meant = app.users.values.filter { Self.matchesFilters($0, filters) }.map(\.id)
             #expect(found.sorted() == meant.sorted(), "\(filters)")
         }
     }

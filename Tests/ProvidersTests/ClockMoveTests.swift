@@ -34,14 +34,14 @@ struct ClockMoveTests {
         }
         let end = start + .days(low)
         let renewalCount = services.renewalCount(by: end)
-        let units = StoredWork.count {
-            while let next = services.nextMoment, next <= end { _ = services.settle(at: next) }
+        let units = StorageStepCounter.count {
+            while let next = services.nextChangeTime, next <= end { _ = services.settle(at: next) }
         }
         return (units, renewalCount)
     }
 
     @Test(
-        "ten times the renewals, ten times the work",
+        "ten times the renewals take ten times the work",
         arguments: [.revenueCat, .purchasely] as [Exchange.Party]
     )
     func linear(provider: Exchange.Party) throws {

@@ -38,8 +38,8 @@ struct DeliveryQueueTests {
         ("revenuecat", .revenueCat, [0, 5, 15, 35, 75, 155]), ("test", .test, [0]),
     ]
 
-    @Test("attempts come at the moments of the sheet", arguments: schedules)
-    func ladder(name: String, schedule: RetrySchedule, minutes: [Double]) {
+    @Test("attempts come at the documented times", arguments: schedules)
+    func retrySchedule(name: String, schedule: RetrySchedule, minutes: [Double]) {
         var queue = queue()
         var moments: [Double] = []
         while let due = queue.nextDue {
@@ -110,7 +110,7 @@ struct DeliveryQueueTests {
 
     // MARK: Order
 
-    @Test("what is underway is not handed out twice")
+    @Test("a delivery in progress is not returned twice")
     func underway() {
         var queue = queue(3)
         #expect(queue.take(by: Self.start).count == 3)
@@ -186,7 +186,7 @@ struct DeliveryQueueTests {
     }
 
     @Test(
-        "whatever happens, nothing is lost and nothing is sent twice at once",
+        "no delivery is lost or sent twice concurrently",
         arguments: 0..<UInt64(200)
     )
     func invariants(seed: UInt64) {

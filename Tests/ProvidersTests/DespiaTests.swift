@@ -71,7 +71,8 @@ struct DespiaTests {
         #expect(bridge(&state, "setvault://?key=uid&value=ada&locked=false") == [])
         #expect(bridge(&state, "readvault://?key=uid") == ["uid=\"ada\""])
         for (nothing, replies) in [
-            (DespiaSettings.Nothing.null, ["x=null"]), (.empty, ["x=\"\""]), (.na, ["x=\"n/a\""]),
+            (DespiaSettings.MissingValueReply.null, ["x=null"]), (.empty, ["x=\"\""]),
+            (.na, ["x=\"n/a\""]),
             (.silent, []),
         ] {
             state.settings.vaultMissing = nothing
@@ -190,7 +191,7 @@ struct DespiaTests {
         #expect(send()["replies"]?.array?.first?["value"] == .null)
     }
 
-    @Test func `every command stands in the record, to the letter`() {
+    @Test func `every command is recorded exactly`() {
         var state = DespiaState()
         let hostile = [
             "setvault://?key=a&value=&locked=true", "\u{0}",
@@ -203,7 +204,7 @@ struct DespiaTests {
         #expect(next.count == 1)
     }
 
-    @Test func `what a device cannot is said in words`() {
+    @Test func `an unsupported device feature is reported with a message`() {
         var state = DespiaState()
         #expect(call(&state, "POST", "/bridge").status == 400)
         #expect(call(&state, "PATCH", "/device", ["platform": "windows"]).status == 400)
@@ -213,7 +214,7 @@ struct DespiaTests {
         #expect(call(&state, "GET", "/nowhere").status == 404)
     }
 
-    @Test func `who logs in on the device is known to RevenueCat and to OneSignal`() throws {
+    @Test func `a login on the device is known to RevenueCat and OneSignal`() throws {
         var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
         func send(_ command: String) -> JSONValue {
             let body = JSONValue.object(["command": .string(command)])

@@ -164,7 +164,7 @@ struct EdgeRequestTests {
         ] as [(Exchange.Party, String, JSONValue)] {
             let request = HTTPMessage.Request("POST", path, fields: fields, body: body.bytes)
             let reply = services.respond(party, to: request, at: start)
-            user = Said(reply: reply)["/localId"]?.string ?? user
+            user = ProviderResponse(reply: reply)["/localId"]?.string ?? user
         }
         return (services, user)
     }
@@ -200,7 +200,7 @@ struct EdgeRequestTests {
             let isInTime = await EdgeValues.run(input) {
                 let reply = services.respond(party, to: request, at: now)
                 _ = services.settle(at: now)
-                _ = (services.nextMoment, services.renewalCount(by: Instant.given.upperBound))
+                _ = (services.nextChangeTime, services.renewalCount(by: Instant.given.upperBound))
                 let status = reply.response.status
                 let text = String(decoding: input.prefix(600), as: UTF8.self)
                 #expect((200..<600).contains(status) && status != 500, "\(text)")

@@ -123,7 +123,7 @@ struct EventFactoryTests {
 
     @Test func `a user can be named by any of its ids`() throws {
         let id = Self.context.namespace.id(of: "ada")
-        func ids(_ knownBy: EventSpec.KnownBy) throws -> [Bool] {
+        func ids(_ knownBy: EventSpec.UserIDLocation) throws -> [Bool] {
             var spec = spec("RENEWAL")
             spec.knownBy = knownBy
             let event = try event(spec)

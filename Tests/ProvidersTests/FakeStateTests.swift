@@ -123,14 +123,14 @@ struct OneSignalStateTests {
         #expect(limited.response[field: "Retry-After"] == "1")
         #expect(post(&state, body()).response.status == 503)
         let reset = post(&state, body())
-        #expect(reset.manner == .reset && reset.effects.isEmpty)
+        #expect(reset.sendMode == .reset && reset.effects.isEmpty)
         let lost = post(&state, body())
-        #expect(lost.manner == .reset && lost.effects.count == 1)
-        #expect(post(&state, body()).manner == .never)
+        #expect(lost.sendMode == .reset && lost.effects.count == 1)
+        #expect(post(&state, body()).sendMode == .never)
         let broken = post(&state, body())
         #expect(broken.response.status == 200 && json(broken) == nil)
-        #expect(post(&state, body()).manner == .half)
-        #expect(post(&state, body()).manner == .slow(5))
+        #expect(post(&state, body()).sendMode == .half)
+        #expect(post(&state, body()).sendMode == .slow(5))
         #expect(post(&state, body()).effects.count == 1)
     }
 
@@ -190,7 +190,7 @@ struct RevenueCatStateTests {
         #expect(state.respond(to: request, at: Self.base).response.status == 201)
     }
 
-    @Test func `what the event says, REST says, under every id`() throws {
+    @Test func `REST matches the event under every ID`() throws {
         var state = RevenueCatState(key: nil)
         let purchase = event("INITIAL_PURCHASE")
         state.apply(purchase)
@@ -207,7 +207,7 @@ struct RevenueCatStateTests {
         }
     }
 
-    @Test("the end of a period that was renewed since says nothing, however late it is told")
+    @Test("a late event about an earlier period changes nothing")
     func endOfEarlierPeriod() throws {
         var state = RevenueCatState(key: nil)
         state.apply(event("INITIAL_PURCHASE"))
@@ -262,7 +262,7 @@ struct RevenueCatStateTests {
     }
 
     @Test(
-        "only who pays or comes back is healed",
+        "only payments and reactivations clear a billing issue",
         arguments: [
             ("INITIAL_PURCHASE", true), ("RENEWAL", true), ("UNCANCELLATION", true),
             ("TEMPORARY_ENTITLEMENT_GRANT", true), ("SUBSCRIPTION_EXTENDED", false),
@@ -313,7 +313,7 @@ struct RevenueCatStateTests {
     }
 
     @Test(
-        "types that say nothing about purchases change nothing",
+        "types unrelated to purchases change nothing",
         arguments: [
             "TEST", "INVOICE_ISSUANCE", "EXPERIMENT_ENROLLMENT", "VIRTUAL_CURRENCY_TRANSACTION",
             "PRODUCT_CHANGE", "SUBSCRIBER_ALIAS", "FUTURE_THING",

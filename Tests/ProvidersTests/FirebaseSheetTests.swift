@@ -3,22 +3,22 @@ import Providers
 import Testing
 
 /// Requests to the fake Firebase, as an app and as an administrator make them.
-private struct Auth {
+private struct FirebaseClient {
     static let root = "/identitytoolkit.googleapis.com/v1"
 
-    var talk: Talk<FirebaseState>
+    var talk: ProviderClient<FirebaseState>
 
     init(_ change: (inout FirebaseSettings) -> Void = { _ in }) {
         var settings = FirebaseSettings()
         change(&settings)
-        talk = Talk(FirebaseState(settings: settings))
+        talk = ProviderClient(FirebaseState(settings: settings))
     }
 
-    mutating func user(_ operation: String, _ body: JSONValue) -> Said {
+    mutating func user(_ operation: String, _ body: JSONValue) -> ProviderResponse {
         talk.say("POST", "\(Self.root)/accounts:\(operation)?key=k", body)
     }
 
-    mutating func admin(_ operation: String, _ body: JSONValue) -> Said {
+    mutating func admin(_ operation: String, _ body: JSONValue) -> ProviderResponse {
         let path = operation.isEmpty ? "accounts" : "accounts:" + operation
         return talk.say(
             "POST",
@@ -37,12 +37,12 @@ private struct Auth {
         )
     }
 
-    mutating func refresh(_ form: String) -> Said {
+    mutating func refresh(_ form: String) -> ProviderResponse {
         talk.post("/securetoken.googleapis.com/v1/token?key=k", form: form)
     }
 }
 
-extension Said {
+extension ProviderResponse {
     /// The code in front of ` : `.
     fileprivate var code: String? {
         self["/error/message"]?.string?.split(separator: " : ").first.map(String.init)
@@ -63,10 +63,10 @@ struct FirebaseSheetTests {
 
     @Test("2.1: who is calling", arguments: callers)
     func caller(authorization: String?, key: String, status: Int) {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let said = auth.talk.say(
             "POST",
-            "\(Auth.root)/accounts:signUp\(key)",
+            "\(FirebaseClient.root)/accounts:signUp\(key)",
             ["email": "a@b.c", "password": "secret1"],
             authorization.map { [HTTPMessage.Field("Authorization", $0)] } ?? []
         )
@@ -78,10 +78,10 @@ struct FirebaseSheetTests {
 
     @Test("2.1: the key may stand in a header")
     func keyHeader() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let said = auth.talk.say(
             "POST",
-            "\(Auth.root)/accounts:signUp",
+            "\(FirebaseClient.root)/accounts:signUp",
             [:],
             [HTTPMessage.Field("X-Goog-Api-Key", "any")]
         )
@@ -90,10 +90,14 @@ struct FirebaseSheetTests {
 
     @Test("2.1: an app may not name a project")
     func targetProject() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let said = auth.user("signUp", ["targetProjectId": "other"])
         #expect(said.status == 400 && said.code == "INSUFFICIENT_PERMISSION")
-        let path = auth.talk.say("POST", "\(Auth.root)/projects/p/accounts:lookup?key=k", [:])
+        let path = auth.talk.say(
+            "POST",
+            "\(FirebaseClient.root)/projects/p/accounts:lookup?key=k",
+            [:]
+        )
         #expect(path.code == "INSUFFICIENT_PERMISSION")
     }
 
@@ -110,7 +114,7 @@ struct FirebaseSheetTests {
         ]
     )
     func legacy(name: String, kind: String) {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let ada = auth.addAda()
         var body: JSONObject = [
             "idToken": .string(ada.token), "requestType": "PASSWORD_RESET",
@@ -132,7 +136,7 @@ struct FirebaseSheetTests {
 
     @Test("2.2: origins are reflected, on errors too")
     func origins() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let fields = [
             HTTPMessage.Field("Origin", "http://localhost:5173"),
             HTTPMessage.Field("Access-Control-Request-Headers", "X-A,X-B"),
@@ -150,7 +154,7 @@ struct FirebaseSheetTests {
 
     @Test("2.3: keys in either case, numbers as texts, enums as numbers")
     func bodies() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let ada = auth.addAda()
         let snake = auth.user("update", ["id_token": .string(ada.token), "display_name": "Ada"])
         #expect(snake["/displayName"] == "Ada")
@@ -160,13 +164,13 @@ struct FirebaseSheetTests {
         #expect(reset.status == 200 && reset["/email"] == "ada@example.com")
         let unknown = auth.user("signUp", ["somethingNew": true])
         #expect(unknown.status == 200, "unknown fields are ignored by the emulator")
-        var strict = Auth { $0.refusesUnknownFields = true }
+        var strict = FirebaseClient { $0.refusesUnknownFields = true }
         #expect(strict.user("signUp", ["somethingNew": true]).status == 400)
     }
 
     @Test("2.3, 2.4: what has no value is left out, and an error has one envelope")
     func envelope() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let said = auth.user("signUp", [:])
         let members = said.json.object?.members ?? []
         #expect(members.allSatisfy { !$0.value.isNull && $0.value != "" })
@@ -182,12 +186,12 @@ struct FirebaseSheetTests {
         let broken = auth.talk.state.respond(
             to: HTTPMessage.Request(
                 "POST",
-                "\(Auth.root)/accounts:signUp?key=k",
+                "\(FirebaseClient.root)/accounts:signUp?key=k",
                 body: Array("{".utf8)
             ),
             at: auth.talk.now
         )
-        let malformed = Said(reply: broken)
+        let malformed = ProviderResponse(reply: broken)
         #expect(malformed["/error/status"] == "INVALID_ARGUMENT")
         #expect(malformed["/error/errors/0/reason"] == "parseError")
     }
@@ -211,7 +215,7 @@ struct FirebaseSheetTests {
 
     @Test("4.1: what a sign-up needs, in this order", arguments: signUps)
     func signUp(body: JSONValue, isAdmin: Bool, code: String?) {
-        var auth = Auth()
+        var auth = FirebaseClient()
         _ = auth.addAda()
         let said = isAdmin ? auth.admin("", body) : auth.user("signUp", body)
         #expect(said.code == code)
@@ -221,7 +225,7 @@ struct FirebaseSheetTests {
 
     @Test("4.1: an administrator's twins")
     func duplicates() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         #expect(auth.admin("", ["localId": "x", "phoneNumber": "+491"]).status == 200)
         #expect(auth.admin("", ["localId": "x"]).code == "DUPLICATE_LOCAL_ID")
         #expect(auth.admin("", ["phoneNumber": "+491"]).code == "PHONE_NUMBER_EXISTS")
@@ -229,7 +233,7 @@ struct FirebaseSheetTests {
 
     @Test("4.1: an anonymous user becomes a real one and stays the same")
     func linking() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let anonymous = auth.user("signUp", [:])
         let linked = auth.user(
             "signUp",
@@ -247,7 +251,7 @@ struct FirebaseSheetTests {
 
     @Test("4.1: switches of the project")
     func switches() {
-        var closed = Auth {
+        var closed = FirebaseClient {
             $0.anonymousProvider = false
             $0.passwordProvider = false
         }
@@ -284,7 +288,7 @@ struct FirebaseSheetTests {
     @Test("4.2: what a sign-in needs, with and without protection", arguments: signIns)
     func signIn(body: JSONValue, code: String?, protected: String?) {
         for (isProtected, expected) in [(false, code), (true, protected)] {
-            var auth = Auth { $0.enumerationProtection = isProtected }
+            var auth = FirebaseClient { $0.enumerationProtection = isProtected }
             let ada = auth.addAda()
             let said = auth.user("signInWithPassword", body)
             #expect(said.code == expected)
@@ -296,7 +300,7 @@ struct FirebaseSheetTests {
 
     @Test("4.2: a disabled user is told before the password is looked at")
     func disabled() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let ada = auth.addAda()
         _ = auth.admin("update", ["localId": .string(ada.id), "disableUser": true])
         let said = auth.user(
@@ -313,7 +317,7 @@ struct FirebaseSheetTests {
 
     @Test("4: errors of an ID token, in this order")
     func tokens() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let ada = auth.addAda()
         #expect(auth.user("lookup", [:]).code == "MISSING_ID_TOKEN")
         #expect(auth.user("lookup", ["idToken": "no token"]).code == "INVALID_ID_TOKEN")
@@ -339,7 +343,7 @@ struct FirebaseSheetTests {
 
     @Test("4.4: what a custom token needs", arguments: customTokens)
     func customToken(body: JSONValue, code: String?) {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let said = auth.user("signInWithCustomToken", body)
         #expect(said.code == code)
         guard code == nil else { return }
@@ -355,7 +359,7 @@ struct FirebaseSheetTests {
         ]
     )
     func reserved(claim: String) {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let token = JSONValue.string(#"{"uid":"u1","claims":{"\#(claim)":1}}"#)
         let said = auth.user("signInWithCustomToken", ["token": token])
         #expect(said["/error/message"]?.string == "FORBIDDEN_CLAIM : \(claim)")
@@ -397,7 +401,7 @@ struct FirebaseSheetTests {
 
     @Test("4.5: what a code needs", arguments: codes)
     func code(body: JSONValue, isAdmin: Bool, code: String?) {
-        var auth = Auth()
+        var auth = FirebaseClient()
         _ = auth.addAda()
         let said = isAdmin ? auth.admin("sendOobCode", body) : auth.user("sendOobCode", body)
         #expect(said.code == code)
@@ -406,7 +410,7 @@ struct FirebaseSheetTests {
 
     @Test("4.5: protection tells nobody who is known")
     func protectedReset() {
-        var auth = Auth { $0.enumerationProtection = true }
+        var auth = FirebaseClient { $0.enumerationProtection = true }
         _ = auth.addAda()
         func reset(_ email: String) -> JSONValue {
             auth.user(
@@ -420,7 +424,7 @@ struct FirebaseSheetTests {
     }
 
     /// An administrator's code for a new password of ada.
-    private func resetCode(_ auth: inout Auth) -> JSONValue {
+    private func resetCode(_ auth: inout FirebaseClient) -> JSONValue {
         auth.admin(
             "sendOobCode",
             ["requestType": "PASSWORD_RESET", "email": "ada@example.com", "returnOobLink": true]
@@ -429,7 +433,7 @@ struct FirebaseSheetTests {
 
     @Test("4.6: a code is looked at, survives a weak password, and is used once")
     func resetPassword() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let ada = auth.addAda()
         let code = resetCode(&auth)
         #expect(code.string?.count == 54)
@@ -462,7 +466,7 @@ struct FirebaseSheetTests {
         arguments: [(3600, nil), (3601, "EXPIRED_OOB_CODE")] as [(Int, String?)]
     )
     func expiredCode(seconds: Int, expected: String?) {
-        var auth = Auth { $0.actionCodeSeconds = 3600 }
+        var auth = FirebaseClient { $0.actionCodeSeconds = 3600 }
         _ = auth.addAda()
         let code = resetCode(&auth)
         auth.talk.wait(.seconds(seconds))
@@ -483,7 +487,7 @@ struct FirebaseSheetTests {
 
     @Test("4.8: what a user may change, and when new tokens come", arguments: updates)
     func update(change: JSONObject, code: String?, givesTokens: Bool) {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let ada = auth.addAda()
         _ = auth.user("signUp", ["email": "bob@example.com", "password": "secret1"])
         var body = change
@@ -511,7 +515,7 @@ struct FirebaseSheetTests {
 
     @Test("4.8: what an administrator may change", arguments: adminUpdates)
     func adminUpdate(change: JSONObject, code: String?) {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let ada = auth.addAda()
         var body = change
         body["localId"] = .string(ada.id)
@@ -522,7 +526,7 @@ struct FirebaseSheetTests {
 
     @Test("4.8: who is meant")
     func whoIsMeant() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         #expect(auth.user("update", ["displayName": "x"]).code == "INVALID_REQ_TYPE")
         #expect(auth.admin("update", ["displayName": "x"]).code == "MISSING_LOCAL_ID")
         #expect(auth.admin("update", ["localId": "none"]).code == "USER_NOT_FOUND")
@@ -532,7 +536,7 @@ struct FirebaseSheetTests {
 
     @Test("4.9: no match is no list")
     func lookup() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let ada = auth.addAda()
         let none = auth.admin("lookup", ["localId": ["none"]])
         #expect(none.status == 200 && none["/users"] == nil && none["/kind"] != nil)
@@ -546,7 +550,7 @@ struct FirebaseSheetTests {
 
     @Test("4.10: deleting frees the address at once, and the id for nobody")
     func delete() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let ada = auth.addAda()
         #expect(auth.user("delete", ["localId": .string(ada.id)]).code == "MISSING_ID_TOKEN")
         #expect(auth.admin("delete", [:]).code == "MISSING_LOCAL_ID")
@@ -560,7 +564,7 @@ struct FirebaseSheetTests {
 
     @Test("4.13: what a refresh needs")
     func refresh() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         let ada = auth.addAda()
         let good = "refresh_token=\(ada.refresh)"
         #expect(auth.refresh(good).code == "MISSING_GRANT_TYPE")
@@ -579,7 +583,7 @@ struct FirebaseSheetTests {
 
     @Test("4.13: refresh tokens are revoked in production only", arguments: [true, false])
     func revoked(isProduction: Bool) {
-        var auth = Auth { $0.revokesRefreshTokens = isProduction }
+        var auth = FirebaseClient { $0.revokesRefreshTokens = isProduction }
         let ada = auth.addAda()
         auth.talk.wait(.seconds(10))
         _ = auth.admin(
@@ -592,7 +596,7 @@ struct FirebaseSheetTests {
 
     @Test("4.13: a refresh for a user who is gone", arguments: [true, false])
     func gone(tells: Bool) {
-        var auth = Auth { $0.tellsDeletedUsers = tells }
+        var auth = FirebaseClient { $0.tellsDeletedUsers = tells }
         let ada = auth.addAda()
         _ = auth.admin("delete", ["localId": .string(ada.id)])
         let said = auth.refresh("grant_type=refresh_token&refresh_token=\(ada.refresh)")
@@ -603,10 +607,10 @@ struct FirebaseSheetTests {
 
     @Test("4.12: pages of users")
     func pages() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         for number in 0..<5 { _ = auth.admin("", ["localId": .string("u\(number)")]) }
         let owner = [HTTPMessage.Field("Authorization", "Bearer owner")]
-        let path = "\(Auth.root)/projects/demo-project/accounts:batchGet"
+        let path = "\(FirebaseClient.root)/projects/demo-project/accounts:batchGet"
         let first = auth.talk.say("GET", path + "?maxResults=2", nil, owner)
         #expect(first["/users"]?.array?.compactMap { $0["localId"]?.string } == ["u0", "u1"])
         let next = first["/nextPageToken"]?.string ?? ""
@@ -624,7 +628,7 @@ struct FirebaseSheetTests {
 
     @Test("4.12: only the disabled are deleted in bulk, unless forced")
     func batchDelete() {
-        var auth = Auth()
+        var auth = FirebaseClient()
         _ = auth.admin("", ["localId": "on"])
         _ = auth.admin("", ["localId": "off", "disabled": true])
         let said = auth.admin("batchDelete", ["localIds": ["on", "off", "none"]])

@@ -60,7 +60,7 @@ struct HostileRequestTests {
 
     /// Every operation of the inventory, about things that are there and things that are not.
     private static let operations: [(Exchange.Party, String, String)] =
-        ProviderTable.all.listed.flatMap { provider in
+        ProviderTable.all.sortedEntries.flatMap { provider in
             provider.operations().flatMap { operation in
                 ["ada", "x"].map { name in
                     let parts = operation.path.split(separator: "/").map { part -> String in

@@ -6,11 +6,11 @@ import Testing
 /// What `assay coverage` says of the fakes is what they do.
 @Suite("The inventory of the services' operations")
 struct InventoryTests {
-    private static let operations = ProviderTable.all.listed.flatMap { provider in
+    private static let operations = ProviderTable.all.sortedEntries.flatMap { provider in
         provider.operations().map { (provider: provider, operation: $0) }
     }
 
-    @Test func `every operation is there once, under names that no other has`() {
+    @Test func `every operation is listed once, under unique names`() {
         var seen: Set<String> = []
         for (provider, operation) in Self.operations {
             let line = "\(provider.party) \(operation.method) \(operation.path)"
@@ -33,7 +33,7 @@ struct InventoryTests {
         return filled + rest
     }
 
-    @Test func `what is served is answered, and what is not is refused in the service's words`() {
+    @Test func `served operations respond, and others are refused in the service's format`() {
         for (provider, operation) in Self.operations {
             var services = Services(seed: 1, revenueCatKey: nil, oneSignalKey: nil)
             var target = Self.filled(operation.path)
@@ -51,7 +51,7 @@ struct InventoryTests {
             let text = String(decoding: response.body, as: UTF8.self)
             let line =
                 "\(provider.party) \(operation.method) \(operation.path): \(text.prefix(200))"
-            switch operation.standing {
+            switch operation.supportStatus {
             case .served:
                 // A path that nobody answers has these texts, and what is not found others.
                 let nobody = ["\"Not found\"", "\"Not Found\"", "The resource was not found"]
@@ -65,7 +65,7 @@ struct InventoryTests {
         }
     }
 
-    @Test func `the guide to the fakes has the sums`() throws {
+    @Test func `the guide to the fakes states the totals`() throws {
         let guide = Repository.text(
             of: "Sources/Conformance/Conformance.docc/Guides/FakesForDevelopment.md"
         )
@@ -77,9 +77,9 @@ struct InventoryTests {
         for name in names {
             let own = Self.operations.filter {
                 "\($0.provider.title) \($0.operation.interface)" == name
-                    && $0.operation.isDescribed
+                    && $0.operation.isInAPIDescription
             }
-            let served = own.count { $0.operation.standing == .served }
+            let served = own.count { $0.operation.supportStatus == .served }
             let line = "| \(name) | \(own.count) | \(served) |"
             #expect(guide.contains(line), "the guide lacks the line '\(line) …'")
         }

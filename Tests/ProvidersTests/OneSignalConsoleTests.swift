@@ -8,8 +8,8 @@ import Testing
 struct OneSignalConsoleTests {
     private static let app = OneSignalState.standardApp
 
-    private func talk(key: String? = "k-1") -> Talk<OneSignalState> {
-        Talk(OneSignalState(key: key.map(Secret.init)), authorization: "Key k-1")
+    private func talk(key: String? = "k-1") -> ProviderClient<OneSignalState> {
+        ProviderClient(OneSignalState(key: key.map(Secret.init)), authorization: "Key k-1")
     }
 
     @Test func `a key that was made is saved as its digest alone, and still opens its app`() throws
@@ -41,7 +41,7 @@ struct OneSignalConsoleTests {
     @Test func `users and their devices are written without a key where a switch says so`() {
         var settings = OneSignalSettings()
         settings.usersNeedNoKey = true
-        var talk = Talk(OneSignalState(key: Secret("k-1"), settings: settings))
+        var talk = ProviderClient(OneSignalState(key: Secret("k-1"), settings: settings))
         let users = "/apps/\(Self.app)/users"
         #expect(talk.say("POST", users, ["identity": ["external_id": "ada"]]).status == 201)
         #expect(talk.say("POST", "/apps/\(Self.app)/segments", ["name": "x"]).status == 403)
@@ -69,7 +69,7 @@ struct OneSignalConsoleTests {
     func segments(send: Send) {
         var settings = OneSignalSettings()
         settings.recipients = .known
-        var talk = Talk(
+        var talk = ProviderClient(
             OneSignalState(key: Secret("k-1"), settings: settings),
             authorization: "Key k-1"
         )
@@ -189,7 +189,7 @@ struct OneSignalConsoleTests {
         let segments = "/apps/\(Self.app)/segments"
         talk.say("POST", segments, ["name": "Tea", "filters": filters])
         let push: JSONObject = ["app_id": .string(Self.app), "contents": ["en": "Hi"]]
-        func send(_ name: String) -> Said {
+        func send(_ name: String) -> ProviderResponse {
             var body = push
             body["included_segments"] = [.string(name)]
             return talk.say("POST", "/notifications", .object(body))

@@ -8,11 +8,11 @@ struct OneSignalSheetTests {
     private static let app = "a55a4000-0000-4000-8000-000000000000"
 
     private func talk(_ change: (inout OneSignalSettings) -> Void = { _ in })
-        -> Talk<OneSignalState>
+        -> ProviderClient<OneSignalState>
     {
         var settings = OneSignalSettings()
         change(&settings)
-        return Talk(
+        return ProviderClient(
             OneSignalState(key: Secret("k-1"), settings: settings),
             authorization: "Key k-1"
         )
@@ -394,7 +394,10 @@ struct OneSignalSheetTests {
         let id = ids[0]?.string ?? ""
         let one = talk.say("GET", "/notifications/\(id)?app_id=\(Self.app)")
         #expect(one.status == 200)
-        #expect(one["/queued_at"] == .integer(Talk<OneSignalState>.start.seconds), "seconds")
+        #expect(
+            one["/queued_at"] == .integer(ProviderClient<OneSignalState>.start.seconds),
+            "seconds"
+        )
         #expect(one["/canceled"] == false)
         let list = talk.say("GET", "/notifications?app_id=\(Self.app)&limit=2")
         #expect(list["/total_count"] == 3)

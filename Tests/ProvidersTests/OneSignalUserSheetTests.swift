@@ -10,11 +10,11 @@ struct OneSignalUserSheetTests {
     private static let ada = users + "/by/external_id/ada"
 
     private func talk(_ change: (inout OneSignalSettings) -> Void = { _ in })
-        -> Talk<OneSignalState>
+        -> ProviderClient<OneSignalState>
     {
         var settings = OneSignalSettings()
         change(&settings)
-        var talk = Talk(
+        var talk = ProviderClient(
             OneSignalState(key: Secret("k-1"), settings: settings),
             authorization: "Key k-1"
         )

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Providers")
 struct ProviderTests {
-    @Test func `every party but those of the test itself is a provider, once`() {
+    @Test func `every party except the test itself is a provider, once`() {
         let known = Services.providers.map(\.party)
         let others: [Exchange.Party] = [.backend, .app, .assay]
         #expect(Set(known) == Set(Exchange.Party.allCases).subtracting(others))
@@ -91,7 +91,7 @@ struct ProviderTests {
             at: Instant(milliseconds: 1_790_000_000_000)
         )
         var fresh = Services(seed: 1)
-        fresh.keep(from: old)
+        fresh.copyConfiguration(from: old)
         #expect(fresh.revenueCat.settings.restLagSeconds == 7)
         #expect(fresh.revenueCat.webhooks.map(\.id) == ["a"])
         #expect(fresh.purchasely.webhook?.url == "http://127.0.0.1:2/")
@@ -141,7 +141,7 @@ struct ProviderTests {
 
     // MARK: What rules need
 
-    private func understood(
+    private func recognizingCall(
         _ method: String,
         _ path: String,
         _ body: String,
@@ -157,36 +157,36 @@ struct ProviderTests {
             request: HTTPMessage.Request(method, path, body: Array(body.utf8))
         )
         exchange.outcome = .answered(response)
-        return Services.understood(exchange).call
+        return Services.recognizingCall(exchange).call
     }
 
-    @Test func `a push is understood by its key, whatever became of it`() {
-        let push = understood("POST", "/notifications", #"{"idempotency_key": "K-1"}"#)
+    @Test func `a push is identified by its key, regardless of its outcome`() {
+        let push = recognizingCall("POST", "/notifications", #"{"idempotency_key": "K-1"}"#)
         #expect(push == ProviderCall(kind: "onesignal.notification", idempotencyKey: "k-1"))
-        let old = understood("POST", "/api/v1/notifications", #"{"external_id": "k-2"}"#)
+        let old = recognizingCall("POST", "/api/v1/notifications", #"{"external_id": "k-2"}"#)
         #expect(old?.idempotencyKey == "k-2")
-        #expect(understood("POST", "/notifications", "no JSON")?.idempotencyKey == nil)
-        #expect(understood("POST", "/notifications", "no JSON")?.kind == push?.kind)
-        let refused = understood("POST", "/notifications", "{}", HTTPMessage.Response(400))
+        #expect(recognizingCall("POST", "/notifications", "no JSON")?.idempotencyKey == nil)
+        #expect(recognizingCall("POST", "/notifications", "no JSON")?.kind == push?.kind)
+        let refused = recognizingCall("POST", "/notifications", "{}", HTTPMessage.Response(400))
         #expect(refused?.refusal == .form)
         let slow = HTTPMessage.Response(429, fields: [HTTPMessage.Field("Retry-After", "3")])
         #expect(
-            understood("POST", "/notifications", "{}", slow)?.refusal
+            recognizingCall("POST", "/notifications", "{}", slow)?.refusal
                 == .rate(retryAfter: .seconds(3))
         )
     }
 
-    @Test func `tags of RevenueCat's integration are told apart from others`() {
+    @Test func `tags of RevenueCat's integration are distinguished from others`() {
         let tags = #"{"properties": {"tags": {"store": "x", "level": "3"}}}"#
         #expect(
-            understood("PATCH", "/apps/a/users/by/external_id/ada", tags)
+            recognizingCall("PATCH", "/apps/a/users/by/external_id/ada", tags)
                 == ProviderCall(kind: "onesignal.tags", reservedNames: ["store"])
         )
         #expect(
-            understood("PUT", "/players/1", #"{"tags": {"level": "3"}}"#)?.reservedNames == []
+            recognizingCall("PUT", "/players/1", #"{"tags": {"level": "3"}}"#)?.reservedNames == []
         )
-        #expect(understood("GET", "/notifications", "") == nil)
-        #expect(understood("POST", "/players", "{}") == nil)
-        #expect(understood("POST", "/notifications", "{}", to: .firebase) == nil)
+        #expect(recognizingCall("GET", "/notifications", "") == nil)
+        #expect(recognizingCall("POST", "/players", "{}") == nil)
+        #expect(recognizingCall("POST", "/notifications", "{}", to: .firebase) == nil)
     }
 }

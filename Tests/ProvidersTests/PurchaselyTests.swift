@@ -17,7 +17,7 @@ struct PurchaselyTests {
 
     private func names(_ events: [PurchaselyState.Event]) -> [String] { events.map(\.name) }
 
-    @Test func `a purchase activates, and what else happened is information`() throws {
+    @Test func `a purchase activates access, other events are informational`() throws {
         var state = PurchaselyState()
         let events = try act(&state, .purchase)
         #expect(names(events) == ["ACTIVATE", "SUBSCRIPTION_STARTED", "TRANSACTION_PROCESSED"])
@@ -32,7 +32,7 @@ struct PurchaselyTests {
         #expect(Set(events.map(\.id)).count == 3)
     }
 
-    @Test func `only ACTIVATE and DEACTIVATE move access, in every flow`() throws {
+    @Test func `only ACTIVATE and DEACTIVATE change access, in every flow`() throws {
         let flows: [(PurchaselyState.Action, JSONObject, [String])] = [
             (.renew, [:], ["ACTIVATE", "SUBSCRIPTION_RENEWED", "TRANSACTION_PROCESSED"]),
             (.disableRenewal, [:], ["RENEWAL_DISABLED"]),
@@ -67,7 +67,7 @@ struct PurchaselyTests {
             for member in more.members { body[member.key] = member.value }
             let events = try act(&state, action, body)
             #expect(names(events) == expected, "\(action)")
-            let known = state.subscriptions.held(by: "ada").first?.isActive
+            let known = state.subscriptions.subscriptionsOwned(by: "ada").first?.isActive
             let last = events.last { $0.name == "ACTIVATE" || $0.name == "DEACTIVATE" }
             if let last { #expect(known == (last.name == "ACTIVATE"), "\(action)") }
         }
@@ -160,12 +160,12 @@ struct PurchaselyTests {
         #expect(queue.take(by: retry).map(\.eventID) == ["a2"])
     }
 
-    @Test func `time renews, ends, and takes grace back`() throws {
+    @Test func `renewals, expirations and grace periods follow the clock`() throws {
         func after(_ action: PurchaselyState.Action?, days: Int64) throws -> [String] {
             var state = PurchaselyState()
             _ = try act(&state, .purchase)
             if let action { _ = try act(&state, action) }
-            #expect(state.nextMoment != nil)
+            #expect(state.nextChangeTime != nil)
             state.advance(to: Self.now + .seconds(days * 86_400))
             return names(state.takeEvents())
         }
@@ -212,7 +212,7 @@ struct PurchaselyTests {
 
     @Test(
         "a body has the members and kinds of the published one",
-        .enabled(if: Published.areThere, "samples are elsewhere"),
+        .enabled(if: PublishedSamples.areSamplesPresent, "samples are elsewhere"),
         arguments: [
             "activate_anonymous_first_purchase", "activate_one_time_purchase_anonymous",
             "activate_renewal_google", "activate_stripe_web2app", "deactivate_unpaid",
@@ -224,7 +224,7 @@ struct PurchaselyTests {
         ]
     )
     func equalsSample(name: String) throws {
-        let published = try #require(try Published.json("purchasely/\(name).json").object)
+        let published = try #require(try PublishedSamples.json("purchasely/\(name).json").object)
         let isAnonymous = published["anonymous_user_id"] != nil || name.hasPrefix("transfer")
         let holder: JSONObject = isAnonymous ? ["anonymous": "anon"] : ["user": "ada"]
         var purchase = holder

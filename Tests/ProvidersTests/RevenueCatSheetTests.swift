@@ -5,16 +5,16 @@ import Testing
 /// The statements of the RevenueCat fact sheet about REST that the fake serves, by section.
 @Suite("RevenueCat fact sheet: REST")
 struct RevenueCatSheetTests {
-    private typealias Shop = Talk<RevenueCatState>
+    private typealias Shop = ProviderClient<RevenueCatState>
 
     private func talk(
         key: String? = nil,
         authorization: String? = nil,
         _ change: (inout RevenueCatSettings) -> Void = { _ in }
-    ) -> Talk<RevenueCatState> {
+    ) -> ProviderClient<RevenueCatState> {
         var settings = RevenueCatSettings()
         change(&settings)
-        return Talk(
+        return ProviderClient(
             RevenueCatState(key: key.map(Secret.init), settings: settings),
             authorization: authorization
         )
@@ -23,12 +23,12 @@ struct RevenueCatSheetTests {
     /// A receipt as the SDK posts it.
     @discardableResult
     private func buy(
-        _ talk: inout Talk<RevenueCatState>,
+        _ talk: inout ProviderClient<RevenueCatState>,
         _ user: String = "ada",
         token: String = "token-1",
         platform: String? = "ios",
         _ members: JSONObject = [:]
-    ) -> Said {
+    ) -> ProviderResponse {
         var body: JSONObject = [
             "app_user_id": .string(user), "fetch_token": .string(token),
             "product_id": "premium_monthly",
@@ -40,7 +40,7 @@ struct RevenueCatSheetTests {
         return talk.say("POST", "/v1/receipts", .object(body), talk.fields + fields)
     }
 
-    private func types(_ talk: inout Talk<RevenueCatState>) -> [String] {
+    private func types(_ talk: inout ProviderClient<RevenueCatState>) -> [String] {
         talk.state.takeEvents().compactMap { $0["type"]?.string }
     }
 

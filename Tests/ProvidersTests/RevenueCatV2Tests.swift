@@ -7,12 +7,12 @@ import Testing
 /// Shapes are judged by the description itself, in `test_descriptions.py`.
 @Suite("RevenueCat REST v2")
 struct RevenueCatV2Tests {
-    private typealias Shop = Talk<RevenueCatState>
+    private typealias Shop = ProviderClient<RevenueCatState>
 
     private static let customers = "/v2/projects/p/customers"
 
     private func talk() -> Shop {
-        Talk(RevenueCatState(key: Secret("sk")), authorization: "Bearer sk")
+        ProviderClient(RevenueCatState(key: Secret("sk")), authorization: "Bearer sk")
     }
 
     private func shop(_ store: String = "APP_STORE") throws -> Shop {
@@ -31,7 +31,7 @@ struct RevenueCatV2Tests {
         let all = RevenueCatState.operations.filter { $0.interface == "REST v2" }
         #expect(all.count == 85)
         #expect(Set(all.map { $0.method + " " + $0.path }).count == 85)
-        #expect(all.count { $0.standing == .served } == 53)
+        #expect(all.count { $0.supportStatus == .served } == 53)
     }
 
     @Test func `what is not served is refused as to a key without the permission`() {
@@ -80,7 +80,7 @@ struct RevenueCatV2Tests {
     }
 
     @Test(
-        "what a call changes is told as an event",
+        "a call that changes something sends an event",
         arguments: [
             ("cancel", ["CANCELLATION"]), ("refund", ["CANCELLATION", "EXPIRATION"]),
         ]
@@ -99,7 +99,7 @@ struct RevenueCatV2Tests {
         #expect(talk.say("GET", "/v2/projects/p/subscriptions/none").status == 404)
     }
 
-    @Test func `a transfer moves what was bought, and tells it once`() throws {
+    @Test func `a transfer moves purchases and sends one event`() throws {
         var talk = try shop()
         talk.say("POST", Self.customers, ["id": "bob"])
         _ = talk.state.takeEvents()
@@ -113,7 +113,7 @@ struct RevenueCatV2Tests {
         #expect(subscription(&talk) == nil)
     }
 
-    @Test func `a grant is taken back, and both are told`() throws {
+    @Test func `a grant is revoked, and both changes send events`() throws {
         var talk = talk()
         talk.say("POST", Self.customers, ["id": "ada"])
         let entitlements = talk.say("GET", "/v2/projects/p/entitlements")

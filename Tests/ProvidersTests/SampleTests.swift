@@ -5,13 +5,13 @@ import Testing
 
 @Suite(
     "Bodies against the published ones",
-    .enabled(if: Published.areThere, "samples are elsewhere")
+    .enabled(if: PublishedSamples.areSamplesPresent, "samples are elsewhere")
 )
 struct SampleTests {
     private static let now = Instant(milliseconds: 1_790_000_000_000)
 
     private func event(_ sample: PublishedEvent) throws -> JSONObject {
-        try #require(try Published.json("revenuecat/\(sample.name).json")["event"]?.object)
+        try #require(try PublishedSamples.json("revenuecat/\(sample.name).json")["event"]?.object)
     }
 
     @Test("a body of the model is the sample's like", arguments: PublishedEvent.all)
@@ -47,15 +47,15 @@ struct SampleTests {
         _ published: JSONObject,
         _ sample: PublishedEvent
     ) {
-        let ours = Set(made.keys).subtracting(PublishedEvent.ofExperiments)
-        let theirs = Set(published.keys).subtracting(PublishedEvent.ofExperiments)
+        let ours = Set(made.keys).subtracting(PublishedEvent.experimentKeys)
+        let theirs = Set(published.keys).subtracting(PublishedEvent.experimentKeys)
         #expect(ours.subtracting(theirs) == sample.members(.ours))
         #expect(theirs.subtracting(ours) == sample.members(.theirs))
         let both = ours.intersection(theirs)
         let halfNull = both.filter { made[$0]?.isNull != published[$0]?.isNull }
-            .subtracting(PublishedEvent.ofThePurchase)
+            .subtracting(PublishedEvent.purchaseOnlyKeys)
         #expect(halfNull == sample.members(.null))
-        for key in both.subtracting(halfNull).subtracting(PublishedEvent.ofThePurchase) {
+        for key in both.subtracting(halfNull).subtracting(PublishedEvent.purchaseOnlyKeys) {
             #expect(made[key]?.kind == published[key]?.kind, "\(key)")
         }
     }
@@ -64,12 +64,12 @@ struct SampleTests {
         let known = Set(PublishedEvent.all.map { $0.name + ".json" })
         // Not an event of RevenueCat's: a probe for types that do not exist yet.
         let others: Set = ["unknown_type-future.json"]
-        #expect(Set(try Published.names("revenuecat")).subtracting(known) == others)
+        #expect(Set(try PublishedSamples.names("revenuecat")).subtracting(known) == others)
     }
 
     @Test func `Purchasely's published signatures are ours`() throws {
         let vectors =
-            try Published.json("purchasely/signature_vectors.json")["vectors"]?.array ?? []
+            try PublishedSamples.json("purchasely/signature_vectors.json")["vectors"]?.array ?? []
         #expect(vectors.count >= 5)
         for vector in vectors {
             let secret = try #require(vector["secret"]?.string)

@@ -23,7 +23,7 @@ struct SecondFactorTests {
     }
 
     @Test func `an account with its factors and a tenant are saved and read again`() throws {
-        var talk = Talk(FirebaseState(seed: 3))
+        var talk = ProviderClient(FirebaseState(seed: 3))
         let admin = [HTTPMessage.Field("authorization", "Bearer owner")]
         let project = "/v1/projects/demo-project"
         let factor: JSONValue = ["phoneInfo": "+15550100", "displayName": "Work"]

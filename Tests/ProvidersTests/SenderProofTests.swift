@@ -72,7 +72,7 @@ struct SenderProofTests {
         #expect(sender.proof(of: request, at: Self.now).signature == expected)
     }
 
-    @Test func `what no secret was given for is not examined`() {
+    @Test func `a proof without a configured secret is not checked`() {
         let sender = WebhookSender(path: "/", authorization: nil, signingKey: nil)
         let request = sender.request(body: Self.body, at: Self.now)
         #expect(sender.proof(of: request, at: Self.now).isEmpty)

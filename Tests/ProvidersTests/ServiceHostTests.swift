@@ -82,14 +82,14 @@ struct ServiceHostTests {
     }
 
     @Test func `a trust store holds what it is given`() throws {
-        let authority = try Authority(at: Instant(milliseconds: 1_700_000_000_000))
+        let authority = try CertificateAuthority(at: Instant(milliseconds: 1_700_000_000_000))
         let found = JavaTrustStore.certificates(inPEM: "x\n\(authority.certificate)\ny")
         #expect(found == [authority.certificateBytes])
         let store = JavaTrustStore.bytes(found)
         #expect(store.starts(with: [0xFE, 0xED, 0xFE, 0xED, 0, 0, 0, 2, 0, 0, 0, 1]))
         #expect(Data(store).range(of: Data(authority.certificateBytes)) != nil)
         // An authority is made for one run.
-        let other = try Authority(at: Instant(milliseconds: 1_700_000_000_000))
+        let other = try CertificateAuthority(at: Instant(milliseconds: 1_700_000_000_000))
         #expect(other.certificate != authority.certificate)
     }
 }

@@ -51,8 +51,8 @@ struct StateBoundTests {
         var log = NotificationLog()
         let body = JSONValue.string(String(repeating: "x", count: 1_000_000))
         for number in 0..<100 {
-            log.keep(body, of: "key\(number)", at: Self.start)
-            log.keep(body, of: "key\(number)", at: Self.start)
+            log.saveResult(body, of: "key\(number)", at: Self.start)
+            log.saveResult(body, of: "key\(number)", at: Self.start)
         }
         #expect(log.byteCount <= NotificationLog.bytesMax)
         let lifetime = Duration.seconds(9)

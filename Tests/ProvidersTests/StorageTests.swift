@@ -40,8 +40,8 @@ struct StorageTests {
                     == Array(sorted.dropFirst(max(0, number)).prefix(limit))
             )
             #expect(order.first { $0 < number } == sorted.first { $0 >= number })
-            let run = order.run(skipping: { $0 < number }, while: { $0 < number + limit })
-            #expect(run == sorted.filter { $0 >= number && $0 < number + limit })
+            let elements = order.elements(skipping: { $0 < number }, while: { $0 < number + limit })
+            #expect(elements == sorted.filter { $0 >= number && $0 < number + limit })
         }
         for (copy, then) in kept { #expect(copy.all == then, "a copy stays as it was") }
     }
@@ -170,7 +170,7 @@ struct StorageTests {
         arguments: [3, 29, 30, 31, 32, 33]
     )
     func purged(days: Int64) {
-        var talk = Talk(OneSignalState(key: nil))
+        var talk = ProviderClient(OneSignalState(key: nil))
         let app = OneSignalState.standardApp
         let push: JSONValue = [
             "app_id": .string(app), "contents": ["en": "x"], "included_segments": ["All"],
@@ -231,10 +231,10 @@ struct StorageTests {
         }
         var read = try JSONValue(encoding: services).decoded(as: Services.self)
         #expect(read == services)
-        #expect(read.nextMoment == services.nextMoment)
+        #expect(read.nextChangeTime == services.nextChangeTime)
         let id = try #require(services.revenueCat.customer("user-3")?.purchases.first)
         #expect(read.revenueCat.purchase(withTransaction: id.transactionID) == id)
-        #expect(read.purchasely.subscriptions.held(by: "user-3").count == 1)
+        #expect(read.purchasely.subscriptions.subscriptionsOwned(by: "user-3").count == 1)
         let app = try #require(read.oneSignal.apps[OneSignalState.standardApp])
         #expect(app.users(tagged: "who", "user-3").count == 1)
         #expect(app.reachable == ["ios": 5])

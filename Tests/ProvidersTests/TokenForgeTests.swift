@@ -11,7 +11,7 @@ struct TokenForgeTests {
             project: "p",
             key: key,
             cookieKey: nil,
-            stranger: nil,
+            unpublishedKey: nil,
             withdrawn: nil
         )
         func parts(_ signing: TokenSpec.Signing) throws -> [Substring] {

@@ -81,7 +81,10 @@ struct WebhookSenderTests {
         for use in Delivery.Signature.allCases where use != .configured {
             #expect(value(use) != right, "\(use)")
         }
-        #expect(value(.stale)?.hasPrefix("t=\(now.seconds - Delivery.Signature.distance),") == true)
+        #expect(
+            value(.stale)?.hasPrefix("t=\(now.seconds - Delivery.Signature.timestampOffset),")
+                == true
+        )
         #expect(value(.refreshed)?.hasPrefix("t=\(now.seconds),") == true)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite("curl commands")
 struct CurlCommandTests {
     /// What a command is read as: method, target, headers and body.
-    struct Read: Sendable {
+    struct ExpectedRequest: Sendable {
         var method = "GET"
         var target = "/a"
         var fields: [String] = []
@@ -34,7 +34,7 @@ struct CurlCommandTests {
             .map(\.request)
     }
 
-    private static func expect(_ text: String, _ wanted: [Read]) throws {
+    private static func expect(_ text: String, _ wanted: [ExpectedRequest]) throws {
         let found = try requests(text)
         #expect(found.map(\.method) == wanted.map(\.method), "\(text)")
         #expect(found.map(\.target) == wanted.map(\.target), "\(text)")
@@ -48,48 +48,56 @@ struct CurlCommandTests {
 
     // MARK: Flags
 
-    private static let flags: [(String, Read)] = [
-        ("-XPOST", Read("POST")), ("-sSL -XDELETE", Read("DELETE")),
-        ("-H'x: 1' -H \"Y:2\"", Read("GET", "/a", ["x: 1", "y: 2"])),
-        ("-sHx:1", Read("GET", "/a", ["x: 1"])), ("-H 'Empty;'", Read("GET", "/a", ["empty: "])),
-        ("-d1", Read("POST", "/a", [form], "1")),
-        ("-d '{\"a\":1}'", Read("POST", "/a", [form], "{\"a\":1}")),
-        ("-d x -H 'Content-Type:'", Read("POST", "/a", [], "x")),
+    private static let flags: [(String, ExpectedRequest)] = [
+        ("-XPOST", ExpectedRequest("POST")), ("-sSL -XDELETE", ExpectedRequest("DELETE")),
+        ("-H'x: 1' -H \"Y:2\"", ExpectedRequest("GET", "/a", ["x: 1", "y: 2"])),
+        ("-sHx:1", ExpectedRequest("GET", "/a", ["x: 1"])),
+        ("-H 'Empty;'", ExpectedRequest("GET", "/a", ["empty: "])),
+        ("-d1", ExpectedRequest("POST", "/a", [form], "1")),
+        ("-d '{\"a\":1}'", ExpectedRequest("POST", "/a", [form], "{\"a\":1}")),
+        ("-d x -H 'Content-Type:'", ExpectedRequest("POST", "/a", [], "x")),
         (
             "-d x -H 'Content-Type: text/plain'",
-            Read("POST", "/a", ["content-type: text/plain"], "x")
+            ExpectedRequest("POST", "/a", ["content-type: text/plain"], "x")
         ),
-        ("-d ''", Read("POST", "/a", [form])),
+        ("-d ''", ExpectedRequest("POST", "/a", [form])),
         (
             "--json '{\"a\":' --json '1}'",
-            Read(
+            ExpectedRequest(
                 "POST",
                 "/a",
                 ["accept: application/json", "content-type: application/json"],
                 "{\"a\":1}"
             )
         ),
-        ("-d @body.json", Read("POST", "/a", [form], "{\"a\": 1}")),
-        ("--data-binary @body.json", Read("POST", "/a", [form], "{\n\"a\": 1\n}\n")),
-        ("--data-raw @body.json", Read("POST", "/a", [form], "@body.json")),
-        ("--data-urlencode 'a=b c&d'", Read("POST", "/a", [form], "a=b+c%26d")),
-        ("--data-urlencode '=b c'", Read("POST", "/a", [form], "b+c")),
-        ("--data-urlencode 'b é'", Read("POST", "/a", [form], "b+%C3%A9")),
+        ("-d @body.json", ExpectedRequest("POST", "/a", [form], "{\"a\": 1}")),
+        ("--data-binary @body.json", ExpectedRequest("POST", "/a", [form], "{\n\"a\": 1\n}\n")),
+        ("--data-raw @body.json", ExpectedRequest("POST", "/a", [form], "@body.json")),
+        ("--data-urlencode 'a=b c&d'", ExpectedRequest("POST", "/a", [form], "a=b+c%26d")),
+        ("--data-urlencode '=b c'", ExpectedRequest("POST", "/a", [form], "b+c")),
+        ("--data-urlencode 'b é'", ExpectedRequest("POST", "/a", [form], "b+%C3%A9")),
         (
             "--data-urlencode a@body.json",
-            Read("POST", "/a", [form], "a=%7B%0A%22a%22%3A+1%0A%7D%0A")
+            ExpectedRequest("POST", "/a", [form], "a=%7B%0A%22a%22%3A+1%0A%7D%0A")
         ),
-        ("-G -d q=1 --data-urlencode 'r=2 3'", Read("GET", "/a?q=1&r=2+3")),
-        ("--url-query 'q=1 2' -d x", Read("POST", "/a?q=1+2", [form], "x")),
-        ("-T body.json", Read("PUT", "/a", [], "{\n\"a\": 1\n}\n")),
-        ("-I", Read("HEAD")),
-        ("-A me -e http://from", Read("GET", "/a", ["user-agent: me", "referer: http://from"])),
-        ("--oauth2-bearer t", Read("GET", "/a", ["authorization: Bearer t"])),
-        ("-b 'a=1' --cookie b=2", Read("GET", "/a", ["cookie: a=1;b=2"])),
-        ("-r 0-9", Read("GET", "/a", ["range: bytes=0-9"])),
-        ("--request-target '*' -X OPTIONS", Read("OPTIONS", "*")),
-        ("--compressed --no-keepalive -o /dev/null -w '%{http_code}' --max-time 5", Read()),
-        ("> out.json 2>&1", Read()), ("2>/dev/null | jq -r .a", Read()), ("# and no more", Read()),
+        ("-G -d q=1 --data-urlencode 'r=2 3'", ExpectedRequest("GET", "/a?q=1&r=2+3")),
+        ("--url-query 'q=1 2' -d x", ExpectedRequest("POST", "/a?q=1+2", [form], "x")),
+        ("-T body.json", ExpectedRequest("PUT", "/a", [], "{\n\"a\": 1\n}\n")),
+        ("-I", ExpectedRequest("HEAD")),
+        (
+            "-A me -e http://from",
+            ExpectedRequest("GET", "/a", ["user-agent: me", "referer: http://from"])
+        ),
+        ("--oauth2-bearer t", ExpectedRequest("GET", "/a", ["authorization: Bearer t"])),
+        ("-b 'a=1' --cookie b=2", ExpectedRequest("GET", "/a", ["cookie: a=1;b=2"])),
+        ("-r 0-9", ExpectedRequest("GET", "/a", ["range: bytes=0-9"])),
+        ("--request-target '*' -X OPTIONS", ExpectedRequest("OPTIONS", "*")),
+        (
+            "--compressed --no-keepalive -o /dev/null -w '%{http_code}' --max-time 5",
+            ExpectedRequest()
+        ),
+        ("> out.json 2>&1", ExpectedRequest()), ("2>/dev/null | jq -r .a", ExpectedRequest()),
+        ("# and no more", ExpectedRequest()),
     ]
 
     @Test("a flag says what curl would send", arguments: flags.indices)
@@ -121,7 +129,7 @@ struct CurlCommandTests {
 
     // MARK: Shells
 
-    private static let shells: [(String, [Read])] = [
+    private static let shells: [(String, [ExpectedRequest])] = [
         // As Chromium and Firefox copy them.
         (
             """
@@ -130,41 +138,48 @@ struct CurlCommandTests {
               --data-raw $'{"t":"it\\'s \\u00fc\\u0021\\n"}' \\
               --compressed
             """,
-            [Read("POST", "/a", ["accept: */*", form], "{\"t\":\"it's ü!\n\"}")]
+            [ExpectedRequest("POST", "/a", ["accept: */*", form], "{\"t\":\"it's ü!\n\"}")]
         ),
         (
             "curl ^\"http://x/a?b=1^&c=^%^20d^\" ^\r\n  -H ^\"x: ^\\^\"q^\\^\"^\" ^\r\n"
                 + "  --data-raw ^\"^{^\\^\"k^\\^\":1^}^\"\r\n",
-            [Read("POST", "/a?b=1&c=%20d", ["x: \"q\"", form], "{\"k\":1}")]
+            [ExpectedRequest("POST", "/a?b=1&c=%20d", ["x: \"q\"", form], "{\"k\":1}")]
         ),
         (
             "curl ^\"http://x/a^\" ^\n  -X PUT &\ncurl ^\"http://x/b^\"",
-            [Read("PUT"), Read("GET", "/b")]
+            [ExpectedRequest("PUT"), ExpectedRequest("GET", "/b")]
         ),
         // Several of them, in one line and one command.
         (
             "curl http://x/a && curl http://x/b; curl http://x/c",
-            [Read(), Read("GET", "/b"), Read("GET", "/c")]
+            [ExpectedRequest(), ExpectedRequest("GET", "/b"), ExpectedRequest("GET", "/c")]
         ),
         (
             "curl http://x/a http://x/b -d 1",
-            [Read("POST", "/a", [form], "1"), Read("POST", "/b", [form], "1")]
+            [
+                ExpectedRequest("POST", "/a", [form], "1"),
+                ExpectedRequest("POST", "/b", [form], "1"),
+            ]
         ),
         (
             "curl http://x/a -d 1 --next http://x/b",
-            [Read("POST", "/a", [form], "1"), Read("GET", "/b")]
+            [ExpectedRequest("POST", "/a", [form], "1"), ExpectedRequest("GET", "/b")]
         ),
         (
             "curl -d \"a\\$b \\\"c\\\" \\d $ 5\" http://x/a",
-            [Read("POST", "/a", [form], "a$b \"c\" \\d $ 5")]
+            [ExpectedRequest("POST", "/a", [form], "a$b \"c\" \\d $ 5")]
         ),
-        ("curl $'\\x68ttp://x/a' -d $'\\101\\t\\xc3\\xa9'", [Read("POST", "/a", [form], "A\té")]),
-        ("curl -g 'http://x/a?f[]=1'", [Read("GET", "/a?f[]=1")]),
-        ("curl 'http://[::1]:80/a'", [Read()]), ("curl.exe http://x/a", [Read()]),
-        ("curl http://x/a?b=1 # read it", [Read("GET", "/a?b=1")]),
+        (
+            "curl $'\\x68ttp://x/a' -d $'\\101\\t\\xc3\\xa9'",
+            [ExpectedRequest("POST", "/a", [form], "A\té")]
+        ),
+        ("curl -g 'http://x/a?f[]=1'", [ExpectedRequest("GET", "/a?f[]=1")]),
+        ("curl 'http://[::1]:80/a'", [ExpectedRequest()]),
+        ("curl.exe http://x/a", [ExpectedRequest()]),
+        ("curl http://x/a?b=1 # read it", [ExpectedRequest("GET", "/a?b=1")]),
     ]
 
-    @Test("words are those of the shell that it was written for", arguments: shells.indices)
+    @Test("words are parsed by the rules of their shell", arguments: shells.indices)
     func shell(index: Int) throws {
         let (text, reads) = Self.shells[index]
         try Self.expect(text, reads)

@@ -55,7 +55,7 @@ struct DistillerTests {
 
     /// What stands in a date, an id or an amount is others' affair: a session is distilled, and its
     /// contract can be read.
-    @Test("whatever stands in a place is distilled", arguments: edges)
+    @Test("any value in any location is distilled", arguments: edges)
     func whatever(value: JSONValue) throws {
         for key in ["created_at", "time", "iat", "exp", "id", "user_id", "price", "amount", "n"] {
             let sent: JSONValue = [key: value, "app_user_id": "user-17", "list": [[key: value]]]
@@ -131,7 +131,7 @@ struct DistillerTests {
         #expect(!text.contains("user-17") && !text.contains("1790000000000"))
     }
 
-    @Test func `a read that was asked until it was ready is one step, with its last answer`() {
+    @Test func `polling until ready becomes one step with its last response`() {
         func read(_ sequence: Int, _ status: Int, _ token: String? = nil) -> Exchange {
             var exchange = RecordingFileTests.exchange(
                 sequence,
@@ -168,7 +168,7 @@ struct DistillerTests {
         #expect(text.contains(#""until":"{{date+30d}}""#), "\(text)")
     }
 
-    @Test func `what an answer gave and a request used again has one name`() throws {
+    @Test func `a value captured from a response and used later has one name`() throws {
         let first = RecordingFileTests.exchange(1, answer: ["token": "‹token:0123456789ab›"])
         var second = RecordingFileTests.exchange(2, "GET", "/me", body: nil)
         second.request.fields = [.init("Authorization", "Bearer ‹token:0123456789ab›")]
@@ -177,7 +177,7 @@ struct DistillerTests {
         #expect(text.contains(#"authorization: "Bearer {{some.token1}}""#), "\(text)")
     }
 
-    @Test func `people who have nothing to do with each other get contracts of their own`() {
+    @Test func `independent people get separate contracts`() {
         let contracts = distil([
             event(1), event(2, id: Self.uuid.replacing("1B", with: "2C"), user: "other-9"),
         ])
@@ -205,7 +205,7 @@ struct DistillerTests {
         #expect(again.provenance?.recorded == contract.provenance?.recorded)
     }
 
-    @Test func `a difference is told in the words of the contract`() throws {
+    @Test func `a difference is described in contract terms`() throws {
         let old = try #require(distil([event(1)]).first)
         var changed = event(1)
         changed.outcome = .answered(
@@ -225,7 +225,7 @@ struct DistillerTests {
     }
 
     /// Of a backend that may send none by design nobody could see that one is missing.
-    @Test func `where nobody was sent a message, none is looked for`() {
+    @Test func `without messages in the session none is expected`() {
         let (contracts, notes) = Distiller.contracts(
             Recording(header: RecordingFileTests.header, exchanges: [event(1)]),
             Distiller.Options(id: "session/golden", source: "recordings/session")

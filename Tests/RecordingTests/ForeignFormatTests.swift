@@ -26,7 +26,7 @@ struct ForeignFormatTests {
     // MARK: Flows
 
     /// Values as mitmproxy writes them.
-    private enum Net {
+    private enum Tnetstring {
         static func value(_ payload: [UInt8], _ sign: Character) -> [UInt8] {
             Array("\(payload.count):".utf8) + payload + Array(String(sign).utf8)
         }
@@ -48,26 +48,33 @@ struct ForeignFormatTests {
         body: String = #"{"k":1}"#,
         answer: [UInt8]? = nil
     ) -> [UInt8] {
-        let headers = Net.list([
-            Net.list([Net.bytes("Content-Type"), Net.bytes("application/json")]),
-            Net.list([Net.bytes(":authority"), Net.bytes("x")]),
-            Net.list([Net.bytes("Content-Length"), Net.bytes("\(body.utf8.count)")]),
+        let headers = Tnetstring.list([
+            Tnetstring.list([
+                Tnetstring.bytes("Content-Type"), Tnetstring.bytes("application/json"),
+            ]),
+            Tnetstring.list([Tnetstring.bytes(":authority"), Tnetstring.bytes("x")]),
+            Tnetstring.list([
+                Tnetstring.bytes("Content-Length"), Tnetstring.bytes("\(body.utf8.count)"),
+            ]),
         ])
-        let request = Net.table([
-            ("method", Net.bytes(method)), ("host", Net.text(host)), ("port", Net.int(443)),
-            ("path", Net.bytes(path)), ("headers", headers), ("content", Net.bytes(body)),
-            ("timestamp_start", Net.double(1_790_000_000.25)),
+        let request = Tnetstring.table([
+            ("method", Tnetstring.bytes(method)), ("host", Tnetstring.text(host)),
+            ("port", Tnetstring.int(443)),
+            ("path", Tnetstring.bytes(path)), ("headers", headers),
+            ("content", Tnetstring.bytes(body)),
+            ("timestamp_start", Tnetstring.double(1_790_000_000.25)),
         ])
         let response =
             answer
-            ?? Net.table([
-                ("status_code", Net.int(201)), ("headers", headers),
-                ("content", Net.bytes(#"{"ok":true}"#)),
-                ("timestamp_end", Net.double(1_790_000_000.5)),
+            ?? Tnetstring.table([
+                ("status_code", Tnetstring.int(201)), ("headers", headers),
+                ("content", Tnetstring.bytes(#"{"ok":true}"#)),
+                ("timestamp_end", Tnetstring.double(1_790_000_000.5)),
             ])
-        return Net.table([
-            ("type", Net.text("http")), ("version", Net.int(21)), ("request", request),
-            ("response", response), ("websocket", Net.null),
+        return Tnetstring.table([
+            ("type", Tnetstring.text("http")), ("version", Tnetstring.int(21)),
+            ("request", request),
+            ("response", response), ("websocket", Tnetstring.null),
         ])
     }
 
@@ -86,8 +93,10 @@ struct ForeignFormatTests {
 
     @Test func `flows of other hosts, other kinds and without an answer are told`() throws {
         let other = Self.flow(host: "cdn.example")
-        let dns = Net.table([("type", Net.text("dns")), ("request", Net.table([]))])
-        let open = Self.flow("GET", "/open", answer: Net.null)
+        let dns = Tnetstring.table([
+            ("type", Tnetstring.text("dns")), ("request", Tnetstring.table([])),
+        ])
+        let open = Self.flow("GET", "/open", answer: Tnetstring.null)
         let (found, notes) = try read(Self.flow() + Self.flow() + other + dns + open, .mitmproxy)
         #expect(found.map(\.request.target) == ["/a?x=1", "/a?x=1", "/open"])
         #expect(found[2].response == nil)
@@ -112,7 +121,7 @@ struct ForeignFormatTests {
             // Whatever it is, it is read or refused.
             _ = try? read(bytes, .mitmproxy)
         }
-        let deep = (0..<100).reduce(Net.null) { inner, _ in Net.list([inner]) }
+        let deep = (0..<100).reduce(Tnetstring.null) { inner, _ in Tnetstring.list([inner]) }
         #expect(throws: RecordingError.self) { try read(deep, .mitmproxy) }
         #expect(throws: RecordingError.self) {
             try read(Array("999999999999999999999:x".utf8), .mitmproxy)
@@ -192,7 +201,7 @@ struct ForeignFormatTests {
         #"{"type":"RENEWAL","id":"E1","app_user_id":"a","event_timestamp_ms":1790000000000}"#
 
     @Test(
-        "an event is taken however it is shown",
+        "an event is read in any notation",
         arguments: [
             bare, "[\(bare)]", #"{"event":\#(bare)}"#, #"{"events":[\#(bare)]}"#,
             #"{"object":"list","items":[\#(bare)]}"#, "\(bare)\n",

@@ -230,7 +230,7 @@ struct ImportFormatTests {
         entry("wss://api.shop.example/live", ",\"_webSocketMessages\":[]"), entry("/c"),
     ]
 
-    @Test func `pictures, sockets and the hosts of others are left out, and told`() throws {
+    @Test func `images, sockets and foreign hosts are left out and reported`() throws {
         let (targets, notes) = try read(Self.browser)
         #expect(targets == ["/a", "/b", "/c"])
         #expect(
@@ -243,7 +243,7 @@ struct ImportFormatTests {
         )
     }
 
-    @Test func `whoever names the hosts gets these`() throws {
+    @Test func `an explicit host list selects the hosts`() throws {
         let hosts = ["Tracker.example", "api.shop.example"]
         #expect(try read(Self.browser, hosts: hosts).0 == ["/a", "/b", "/t", "/c"])
         #expect(try read(Self.browser, hosts: ["tracker.example"]).0 == ["/t", "/c"])
@@ -319,7 +319,7 @@ struct ImportFormatTests {
         }
     }
 
-    @Test func `events need somebody to take them`() {
+    @Test func `events need a webhook that accepts them`() {
         let event = Array("{\"event\":{\"type\":\"A\",\"id\":\"1\"}}".utf8)
         let nobody = Importer.Context(webhooks: [:], now: Self.now)
         let error = #expect(throws: RecordingError.self) {

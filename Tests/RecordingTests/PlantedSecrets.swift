@@ -8,7 +8,7 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
     let secret: String
     let exchange: Exchange
     /// Only what is read as a whole shows it: a column below its name.
-    var isOfTable = false
+    var isInNameTable = false
 
     var testDescription: String { name }
 
@@ -26,7 +26,7 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
         headers + queries + forms + jsonBodies + texts + unreadable + others + looks + places
 
     /// Those that a text shows as well.
-    static let spoken = all.filter { !$0.isOfTable }
+    static let spoken = all.filter { !$0.isInNameTable }
 
     private static let headers = [
         header("bearer", "bearer-4410", "Authorization", "Bearer bearer-4410-value"),
@@ -349,7 +349,7 @@ struct PlantedSecret: Sendable, CustomTestStringConvertible {
             name: name,
             secret: secret,
             exchange: exchange(fields: [type], body: body, answer: body, answerFields: [type]),
-            isOfTable: body.contains("\t") || body.contains("\0") || body.hasPrefix("id,")
+            isInNameTable: body.contains("\t") || body.contains("\0") || body.hasPrefix("id,")
         )
     }
 

@@ -10,7 +10,7 @@ import Testing
 @Suite("Secrets of a profile")
 struct ProfileSecretsTests {
     /// One place of a profile that holds a secret.
-    struct Place: Sendable, CustomTestStringConvertible {
+    struct SecretLocation: Sendable, CustomTestStringConvertible {
         let name: String
         let plant: @Sendable (inout Profile, String) -> Void
 
@@ -21,34 +21,34 @@ struct ProfileSecretsTests {
         }
     }
 
-    private static func command(_ text: String) -> Place {
-        Place("command: " + text) { profile, secret in
+    private static func command(_ text: String) -> SecretLocation {
+        SecretLocation("command: " + text) { profile, secret in
             profile.start = Profile.Start(command: text.replacing("SECRET", with: secret))
         }
     }
 
-    private static let places: [Place] = [
-        Place("a variable") {
+    private static let places: [SecretLocation] = [
+        SecretLocation("a variable") {
             $0.start = Profile.Start(
                 command: "node server.js",
                 environment: ["REVENUECAT_WEBHOOK_PASS": $1]
             )
         },
-        Place("a variable that is expanded") {
+        SecretLocation("a variable that is expanded") {
             $0.start = Profile.Start(
                 command: "node server.js",
                 environment: ["API_TOKEN": "${OUTER}"]
             )
             $0.start?.variables = ["OUTER": Secret($1)]
         },
-        Place("a variable with a secret variable in it") {
+        SecretLocation("a variable with a secret variable in it") {
             $0.start = Profile.Start(
                 command: "node server.js",
                 environment: ["STORE": "x:${DB_PASSWORD}"]
             )
             $0.start?.variables = ["DB_PASSWORD": Secret($1)]
         },
-        Place("the password of a store's URL") {
+        SecretLocation("the password of a store's URL") {
             $0.start = Profile.Start(
                 command: "node server.js",
                 environment: ["STORE": "postgres://ada:\($1)@127.0.0.1/shop"]
@@ -60,28 +60,28 @@ struct ProfileSecretsTests {
         command("sh -c 'export JWT_SIGNING_KEY=SECRET; exec node server.js'"),
         command("node server.js --store postgres://ada:SECRET@127.0.0.1/shop"),
         command("cd app && PASSWORD=\"SECRET\" npm start"),
-        Place("the key of a probe's URL") {
+        SecretLocation("the key of a probe's URL") {
             $0.probes[0].source = .get("/state/{{id}}?key=\($1)")
         },
-        Place("the user of a probe's URL") {
+        SecretLocation("the user of a probe's URL") {
             $0.probes[0].source = .get("http://ada:\($1)@127.0.0.1:1/state/{{id}}")
         },
-        Place("the command of a probe") {
+        SecretLocation("the command of a probe") {
             $0.probes[0].source = .command(["look", "--password", $1, "{{id}}"])
         },
-        Place("the target") { $0.target = "http://ada:\($1)@127.0.0.1:8080" },
-        Place("the path of a webhook") {
+        SecretLocation("the target") { $0.target = "http://ada:\($1)@127.0.0.1:8080" },
+        SecretLocation("the path of a webhook") {
             $0.endpoints["revenuecat-webhook"]?.path = "/hook?token=\($1)"
         },
-        Place("the request that creates a user") {
+        SecretLocation("the request that creates a user") {
             $0.creation = .request(
                 Profile.Endpoint(method: "POST", path: "/users?access_token=\($1)")
             )
         },
-        Place("the command that creates a user") {
+        SecretLocation("the command that creates a user") {
             $0.creation = .command(["make-user", "--secret=\($1)", "{{id}}"])
         },
-        Place("the body that creates a user") {
+        SecretLocation("the body that creates a user") {
             $0.creation = .request(
                 Profile.Endpoint(
                     method: "POST",
@@ -90,7 +90,9 @@ struct ProfileSecretsTests {
                 )
             )
         },
-        Place("the route of access") { $0.app.access?.path = "/access/{{id}}?apikey=\($1)" },
+        SecretLocation("the route of access") {
+            $0.app.access?.path = "/access/{{id}}?apikey=\($1)"
+        },
     ]
 
     private static func profile() -> Profile {
@@ -133,10 +135,14 @@ struct ProfileSecretsTests {
     private static func report(_ profile: Profile, _ secret: String) -> RunReport {
         let plan = CasePlan(contract)
         let words = "the backend wrote \(secret) here"
-        var sight = RunRecord.Sight(seesEffects: true, seesState: true, latency: .milliseconds(1))
+        var sight = RunRecord.Observability(
+            seesEffects: true,
+            seesState: true,
+            latency: .milliseconds(1)
+        )
         sight.plainAnswer = words
         var finding = Finding(
-            .answerDiffers,
+            .responseDiffers,
             expected: words,
             actual: words,
             location: contract.location
@@ -147,7 +153,7 @@ struct ProfileSecretsTests {
             verdict: .failed,
             findings: [finding],
             note: words,
-            volatile: [words],
+            volatilePaths: [words],
             timeline: [exchange(secret)],
             base: base,
             backendOutput: words
@@ -164,7 +170,7 @@ struct ProfileSecretsTests {
                 exchanges: [exchange(secret)],
                 settling: .notNeeded
             ),
-            twins: [],
+            baselines: [],
             profile: profile,
             sight: sight
         )
@@ -209,7 +215,7 @@ struct ProfileSecretsTests {
             try SavedRun.lines(report, profile: profile, key: 7).joined(separator: "\n")
         },
         Sink(name: "known failures") { report, _, _ in
-            KnownFailures.text(KnownFailures.baseline(report), of: report)
+            KnownFailures.text(KnownFailures.linesAcceptingFailures(report), of: report)
         },
         Sink(name: "journal") { report, profile, _ in
             let redaction = JournalLine.redaction(SecretDeclaration(profile))
@@ -220,12 +226,12 @@ struct ProfileSecretsTests {
             "the backend ended: \(report.notes[0])".redacted(SecretDeclaration(profile)).value
         },
         Sink(name: "the command that init starts") { _, profile, _ in
-            Redaction.forPeople().command(profile.start?.command ?? "none")
+            Redaction.forReaders().command(profile.start?.command ?? "none")
         },
     ]
 
     @Test("a secret of a profile is in no sink", arguments: places)
-    func everySink(place: Place) throws {
+    func everySink(place: SecretLocation) throws {
         let secret = "planted7Zq\(place.name.utf8.count)"
         var profile = Self.profile()
         place.plant(&profile, secret)
@@ -245,7 +251,7 @@ struct ProfileSecretsTests {
     }
 
     @Test("a saved run is judged as it was, without the secret", arguments: places)
-    func judging(place: Place) throws {
+    func judging(place: SecretLocation) throws {
         var profile = Self.profile()
         place.plant(&profile, "planted7Zq")
         let report = Self.report(profile, "planted7Zq")

@@ -10,7 +10,7 @@ import Testing
 @Suite("Capturing proxy")
 struct ProxyTests {
     /// A proxy in front of a port, and what it wrote down.
-    private struct Stand {
+    private struct ProxyFixture {
         let journal = LiveJournal(bytesMax: 1 << 24)
         let proxy: CapturingProxy
         private let backend: RawBackend?
@@ -67,7 +67,7 @@ struct ProxyTests {
 
         /// What was written down, when all of it has ended.
         func exchanges(_ count: Int) async throws -> [Exchange] {
-            let isDone = try await Patience.until {
+            let isDone = try await SettleTimeout.until {
                 let found = journal.read { $0.exchanges }
                 return found.count == count && found.allSatisfy { $0.completed != nil }
             }
@@ -86,7 +86,7 @@ struct ProxyTests {
                 "HTTP/1.1 201 Created\r\nX-Odd-CASE: a\r\nx-odd-case: b\r\nContent-Length: 5\r\n\r\nhello"
             )
         }
-        let stand = try await Stand(backend)
+        let stand = try await ProxyFixture(backend)
         let request =
             "POST /hook?x=%20y HTTP/1.1\r\nHOST: shop.example\r\nX-A: 1\r\nx-a: 2\r\n"
             + "Content-Length: 7\r\nConnection: close\r\n\r\n{\"a\":1}"
@@ -111,7 +111,7 @@ struct ProxyTests {
             seen.withLock { $0 = String(decoding: request, as: UTF8.self) }
             return .init(Self.ok)
         }
-        let stand = try await Stand(backend, hostField: "api.example:8443")
+        let stand = try await ProxyFixture(backend, hostField: "api.example:8443")
         _ = try await stand.send("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         let lines = seen.withLock { $0 }.lowercased()
         #expect(lines.contains("host: api.example:8443") && !lines.contains("host: 127.0.0.1"))
@@ -125,7 +125,7 @@ struct ProxyTests {
             let path = String(decoding: request, as: UTF8.self).split(separator: " ")[1]
             return .init("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
         }
-        let stand = try await Stand(backend)
+        let stand = try await ProxyFixture(backend)
         let requests = (0..<30).map { index in
             "GET /\(index) HTTP/1.1\r\nHost: x\r\n"
                 + (index == 29 ? "Connection: close\r\n" : "") + "\r\n"
@@ -143,7 +143,7 @@ struct ProxyTests {
         let chunks =
             "Transfer-Encoding: chunked\r\n\r\n\(String(count, radix: 16))\r\n\(body)\r\n0\r\n\r\n"
         let backend = try RawBackend { _ in .init("HTTP/1.1 200 OK\r\n" + chunks) }
-        let stand = try await Stand(backend)
+        let stand = try await ProxyFixture(backend)
         let answer = try await stand.send(
             "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + chunks
         )
@@ -160,7 +160,7 @@ struct ProxyTests {
         let backend = try RawBackend { _ in
             .init("HTTP/1.1 200 OK\r\nContent-Length: \(long.utf8.count)\r\n\r\n\(long)")
         }
-        let stand = try await Stand(backend, bodyMax: 1000)
+        let stand = try await ProxyFixture(backend, bodyMax: 1000)
         let answer = try await stand.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         #expect(answer.hasSuffix("\r\n\r\n" + long))
         let response = try #require(try await stand.exchanges(1).first?.response)
@@ -176,7 +176,7 @@ struct ProxyTests {
         let backend = try RawBackend { _ in
             .init("HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n\(body)")
         }
-        let stand = try await Stand(backend, bodyMax: 1000)
+        let stand = try await ProxyFixture(backend, bodyMax: 1000)
         _ = try await stand.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         let response = try #require(try await stand.exchanges(1).first?.response)
         #expect((response[field: ":assay-omitted"] == nil) == (count <= 1000))
@@ -192,7 +192,7 @@ struct ProxyTests {
     )
     func whole(count: Int, field: String) async throws {
         let backend = try RawBackend { _ in .init(Self.ok) }
-        let stand = try await Stand(backend)
+        let stand = try await ProxyFixture(backend)
         let body = "{\"password\":\"" + String(repeating: "p", count: count) + "\"}"
         _ = try await stand.send(
             "POST /hook HTTP/1.1\r\nHost: x\r\n\(field)Content-Length: \(body.utf8.count)\r\n"
@@ -207,7 +207,7 @@ struct ProxyTests {
 
     @Test func `a long body beyond the bound is its length and its digest`() async throws {
         let backend = try RawBackend { _ in .init(Self.ok) }
-        let stand = try await Stand(backend, bodyMax: 100_000)
+        let stand = try await ProxyFixture(backend, bodyMax: 100_000)
         let body = String(repeating: "z", count: 200_000)
         _ = try await stand.send(
             "POST /hook HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n"
@@ -223,7 +223,7 @@ struct ProxyTests {
 
     @Test func `a backend that hangs up hangs up on the caller too`() async throws {
         let backend = try RawBackend { _ in .init("", closes: true) }
-        let stand = try await Stand(backend)
+        let stand = try await ProxyFixture(backend)
         let answer = try await stand.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(answer.isEmpty, "the recorder makes up no answer")
         let exchange = try #require(try await stand.exchanges(1).first)
@@ -234,11 +234,11 @@ struct ProxyTests {
         await stand.end()
     }
 
-    @Test func `half an answer is none`() async throws {
+    @Test func `half a response is no response`() async throws {
         let backend = try RawBackend { _ in
             .init("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this", closes: true)
         }
-        let stand = try await Stand(backend)
+        let stand = try await ProxyFixture(backend)
         let answer = try await stand.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 200 OK"), "what came is passed on")
         let exchange = try #require(try await stand.exchanges(1).first)
@@ -252,7 +252,7 @@ struct ProxyTests {
         // A port of which we know that nobody listens there: it was ours a moment ago.
         let (descriptor, port) = try RawSocket.listen()
         RawSocket.end(descriptor)
-        let stand = try await Stand(port)
+        let stand = try await ProxyFixture(port)
         let answer = try await stand.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 502 "))
         #expect(answer.hasSuffix("nothing is listening there\n"))
@@ -273,11 +273,11 @@ struct ProxyTests {
             isOver.wait()
             return .init(Self.ok)
         }
-        let stand = try await Stand(backend)
+        let stand = try await ProxyFixture(backend)
         let port = stand.proxy.port
         let connection = try RawSocket.connect(port)
         RawSocket.send(Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8), connection)
-        #expect(try await Patience.until { isAsked.withLock { $0 } })
+        #expect(try await SettleTimeout.until { isAsked.withLock { $0 } })
         RawSocket.end(connection)
         let exchange = try #require(try await stand.exchanges(1).first)
         isOver.signal()

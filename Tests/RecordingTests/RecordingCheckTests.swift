@@ -3,7 +3,7 @@ import Recording
 import TestSupport
 import Testing
 
-@Suite("What looks secret in a recording")
+@Suite("Possible secrets in a recording")
 struct RecordingCheckTests {
     private static func recording(_ exchange: Exchange) -> Recording {
         Recording(header: RecordingFileTests.header, exchanges: [exchange])

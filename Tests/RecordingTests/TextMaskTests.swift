@@ -2,24 +2,24 @@
 
 import Testing
 
-@Suite("Texts that differ by themselves")
+@Suite("Strings that differ between runs")
 struct TextMaskTests {
     private static func masked(
         _ pattern: String,
         _ seen: [String],
         names: [String: String] = [:],
-        isEveryPlay: Bool = true
+        isEveryRun: Bool = true
     ) -> String {
         TextMask.masked(
             pattern,
             seen.map { ($0, names) },
             around: 2026,
-            isEveryPlay: isEveryPlay
+            isEveryRun: isEveryRun
         )
     }
 
     @Test(
-        "what is the same stays, and what is not has its kind",
+        "equal parts stay, and differing parts become patterns of their kind",
         arguments: [
             ("ORD-2026-000004", ["ORD-2026-000032", "ORD-2026-000063"], "ORD-2026-{{any.number}}"),
             ("W/\"a1\"", ["W/\"b2\"", "W/\"c3\""], "W/\"{{any.text}}\""),
@@ -58,13 +58,13 @@ struct TextMaskTests {
     }
 
     /// "Welcome" has become "Bye": no accident, as every play says so.
-    @Test func `what is alike in every play, and not as recorded, stays`() {
+    @Test func `parts equal in every run but not as recorded stay`() {
         let seen = ["Bye! Order 7 of 9", "Bye! Order 8 of 11"]
         #expect(
             Self.masked("Hi! Order 1 of 4", seen) == "Hi! Order {{any.number}} of {{any.number}}"
         )
         #expect(
-            Self.masked("Hi! Order 1 of 4", seen, isEveryPlay: false)
+            Self.masked("Hi! Order 1 of 4", seen, isEveryRun: false)
                 == "{{any.text}}! Order {{any.number}} of {{any.number}}"
         )
         #expect(Self.masked("a|b|c d", ["a|x", "a|x"]) == "a|b|c d")
@@ -80,7 +80,7 @@ struct TextMaskTests {
         )
     }
 
-    @Test func `a text of accidents is any text`() {
+    @Test func `a string of random parts matches any string`() {
         let texts = (0..<3).map { play in (0..<12).map { "\($0 * 7 + play)" }.joined(separator: " ")
         }
         #expect(Self.masked(texts[0], Array(texts.dropFirst())) == "{{any.text}}")

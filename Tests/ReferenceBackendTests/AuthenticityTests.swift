@@ -15,17 +15,17 @@ struct AuthenticityTests {
         age: Int64 = 0
     ) -> String {
         let time = WallClock.now() / 1000 - age
-        let code = Authenticity.code(of: Data("\(time).".utf8) + body, key: key)
-        return "t=\(time),v1=\(code)"
+        let hmac = Authenticity.hmac(of: Data("\(time).".utf8) + body, key: key)
+        return "t=\(time),v1=\(hmac)"
     }
 
     /// Published vector: RFC 4231, test case 2.
     @Test func `the code is HMAC-SHA256 in hexadecimal`() {
-        let code = Authenticity.code(
+        let hmac = Authenticity.hmac(
             of: Data("what do ya want for nothing?".utf8),
             key: "Jefe"
         )
-        #expect(code == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+        #expect(hmac == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
     }
 
     @Test func `a fresh signature over these bytes is taken`() {
@@ -62,8 +62,8 @@ struct AuthenticityTests {
     }
 
     @Test func `a time that was changed does not make an old signature young`() {
-        let code = signed(age: 5000).split(separator: ",").last ?? ""
-        let header = "t=\(WallClock.now() / 1000),\(code)"
+        let hmac = signed(age: 5000).split(separator: ",").last ?? ""
+        let header = "t=\(WallClock.now() / 1000),\(hmac)"
         #expect(!Authenticity.isSigned(header, body: Self.body, key: Self.key, ageMax: 300))
     }
 
@@ -136,31 +136,31 @@ struct AuthenticityTests {
 
     // MARK: Purchasely
 
-    private func purchasely(_ fields: [String: String]) -> PurchaselyWebhook.Signature {
-        PurchaselyWebhook.Signature { fields[$0] }
+    private func purchasely(_ fields: [String: String]) -> PurchaselyWebhookRoute.Signature {
+        PurchaselyWebhookRoute.Signature { fields[$0] }
     }
 
     @Test func `Purchasely signs its time and the bytes, without anything between`() {
         let time = "\(WallClock.now() / 1000)"
-        let code = Authenticity.code(of: Data(time.utf8) + Self.body, key: "secret")
+        let hmac = Authenticity.hmac(of: Data(time.utf8) + Self.body, key: "secret")
         func isSigned(_ fields: [String: String], _ body: Data = Self.body) -> Bool {
-            PurchaselyWebhook.isSigned(
+            PurchaselyWebhookRoute.isSigned(
                 purchasely(fields),
                 body: body,
                 secret: "secret",
                 ageMax: 900
             )
         }
-        let good = ["X-PURCHASELY-TIMESTAMP": time, "X-PURCHASELY-REQUEST-SIGNATURE": code]
+        let good = ["X-PURCHASELY-TIMESTAMP": time, "X-PURCHASELY-REQUEST-SIGNATURE": hmac]
         #expect(isSigned(good))
         #expect(!isSigned(good, Self.body + Data([0x20])))
-        #expect(!isSigned(["X-PURCHASELY-REQUEST-SIGNATURE": code]))
+        #expect(!isSigned(["X-PURCHASELY-REQUEST-SIGNATURE": hmac]))
         #expect(!isSigned(["X-PURCHASELY-TIMESTAMP": time]))
-        #expect(!isSigned(["X-PURCHASELY-TIMESTAMP": time, "X-PURCHASELY-SIGNATURE": code]))
-        let dotted = Authenticity.code(of: Data("\(time).".utf8) + Self.body, key: "secret")
+        #expect(!isSigned(["X-PURCHASELY-TIMESTAMP": time, "X-PURCHASELY-SIGNATURE": hmac]))
+        let dotted = Authenticity.hmac(of: Data("\(time).".utf8) + Self.body, key: "secret")
         #expect(!isSigned(good.merging(["X-PURCHASELY-REQUEST-SIGNATURE": dotted]) { $1 }))
         let old = "\(WallClock.now() / 1000 - 5000)"
-        let oldCode = Authenticity.code(of: Data(old.utf8) + Self.body, key: "secret")
+        let oldCode = Authenticity.hmac(of: Data(old.utf8) + Self.body, key: "secret")
         #expect(
             !isSigned(["X-PURCHASELY-TIMESTAMP": old, "X-PURCHASELY-REQUEST-SIGNATURE": oldCode])
         )

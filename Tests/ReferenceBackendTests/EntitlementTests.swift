@@ -28,7 +28,7 @@ struct EntitlementTests {
     ) throws -> Subscription {
         var subscription = subscription
         let all = ["type": type, "event_timestamp_ms": 2000].merging(members) { $1 }
-        Self.policy.apply(try Stage.event(all), to: &subscription)
+        Self.policy.apply(try BackendFixture.event(all), to: &subscription)
         return subscription
     }
 
@@ -74,7 +74,7 @@ struct EntitlementTests {
 
     // MARK: Beginnings
 
-    @Test("what is paid heals", arguments: ["INITIAL_PURCHASE", "RENEWAL"])
+    @Test("paid events clear problems", arguments: ["INITIAL_PURCHASE", "RENEWAL"])
     func heals(type: String) throws {
         let broken = running {
             $0.graceEndsAt = 6000
@@ -211,7 +211,7 @@ struct EntitlementTests {
     }
 
     @Test(
-        "a pause, and what nobody knows, changes nothing",
+        "a pause or an unknown event changes nothing",
         arguments: ["SUBSCRIPTION_PAUSED", "X"]
     )
     func changesNothing(type: String) throws {
@@ -234,7 +234,7 @@ struct EntitlementTests {
     // MARK: What people are told
 
     @Test(
-        "one message for one incident, and the truth",
+        "one accurate message per incident",
         arguments: [
             ("INITIAL_PURCHASE", nil, "Welcome!"), ("RENEWAL", nil, "renewed"),
             ("UNCANCELLATION", nil, "continues"), ("BILLING_ISSUE", nil, "problem"),
@@ -246,21 +246,21 @@ struct EntitlementTests {
         ] as [(String, String?, String?)]
     )
     func texts(type: String, reason: String?, part: String?) throws {
-        let event = try Stage.event(["type": type, "cancel_reason": reason ?? NSNull()])
+        let event = try BackendFixture.event(["type": type, "cancel_reason": reason ?? NSNull()])
         let text = Notification.text(for: event)
         #expect((text == nil) == (part == nil))
         if let part { #expect(text?.contains(part) == true, "\(text ?? "")") }
     }
 
     @Test(
-        "what was overtaken, and what cost nothing, is no news",
+        "stale and free events send no message",
         arguments: [
             (false, "PRODUCTION", true), (true, "PRODUCTION", false), (false, "SANDBOX", false),
             (true, "SANDBOX", false),
         ]
     )
-    func news(isStale: Bool, environment: String, isNews: Bool) throws {
-        let event = try Stage.event(["environment": environment])
-        #expect(Notification.isNews(event, isStale: isStale) == isNews)
+    func news(isStale: Bool, environment: String, shouldNotify: Bool) throws {
+        let event = try BackendFixture.event(["environment": environment])
+        #expect(Notification.shouldNotify(event, isStale: isStale) == shouldNotify)
     }
 }

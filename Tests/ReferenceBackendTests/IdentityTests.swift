@@ -4,10 +4,10 @@ import Testing
 
 @testable import ReferenceBackend
 
-@Suite("Who is meant")
+@Suite("User identity")
 struct IdentityTests {
     @Test(
-        "ids that are nobody's",
+        "invalid user IDs",
         arguments: [
             "", "null", "NULL", "None", "(null)", "nan", "undefined", "guest", "-1", "0", "[]",
             "{}", "[object Object]", "n/a", "a/b", "no_user", "anonymous",
@@ -19,7 +19,7 @@ struct IdentityTests {
     }
 
     @Test(
-        "ids that are somebody's",
+        "valid user IDs",
         arguments: [
             "ada", "$RCAnonymousID:0123", "1", "nulled", "a b", "ünï-cödé", "ada@example.com",
             String(repeating: "x", count: 100),
@@ -29,81 +29,81 @@ struct IdentityTests {
         #expect(Identity.isValid(id))
     }
 
-    private func owner(_ stage: Stage, _ id: String) async throws -> String? {
-        try await stage.store.pool.read { db in
-            try stage.store.user(db, known: id)?.appUserID
+    private func owner(_ fixture: BackendFixture, _ id: String) async throws -> String? {
+        try await fixture.store.pool.read { db in
+            try fixture.store.user(db, known: id)?.appUserID
         }
     }
 
     @Test func `an event finds a person under any of its ids, and remembers the others`()
         async throws
     {
-        let stage = try Stage()
-        try await stage.take(["id": "e1", "aliases": ["ada", "old-ada"]])
-        try await stage.take([
+        let fixture = try BackendFixture()
+        try await fixture.take(["id": "e1", "aliases": ["ada", "old-ada"]])
+        try await fixture.take([
             "id": "e2", "type": "CANCELLATION", "app_user_id": "new-ada",
             "original_app_user_id": "old-ada", "aliases": [], "event_timestamp_ms": 2000,
         ])
-        #expect(try await stage.count("users") == 1)
+        #expect(try await fixture.count("users") == 1)
         for id in ["ada", "old-ada", "new-ada"] {
-            #expect(try await owner(stage, id) == "ada", "\(id)")
+            #expect(try await owner(fixture, id) == "ada", "\(id)")
         }
-        #expect(try await stage.subscription(of: "new-ada")?.willRenew == false)
+        #expect(try await fixture.subscription(of: "new-ada")?.willRenew == false)
     }
 
     @Test func `a named id is preferred to an anonymous one`() async throws {
-        let stage = try Stage()
-        try await stage.take([
+        let fixture = try BackendFixture()
+        try await fixture.take([
             "app_user_id": "$RCAnonymousID:1", "original_app_user_id": "$RCAnonymousID:1",
             "aliases": ["$RCAnonymousID:1", "ada"],
         ])
-        #expect(try await owner(stage, "$RCAnonymousID:1") == "ada")
+        #expect(try await owner(fixture, "$RCAnonymousID:1") == "ada")
     }
 
-    @Test func `an event whose ids are all nobody's makes nobody`() async throws {
-        let stage = try Stage()
-        try await stage.take([
+    @Test func `an event with only invalid IDs creates no user`() async throws {
+        let fixture = try BackendFixture()
+        try await fixture.take([
             "app_user_id": "null", "original_app_user_id": "", "aliases": ["undefined", "a/b"],
         ])
-        #expect(try await stage.count("users") == 0)
-        #expect(try await stage.count("subscriptions") == 0)
-        #expect(try await stage.count("events") == 1)
+        #expect(try await fixture.count("users") == 0)
+        #expect(try await fixture.count("subscriptions") == 0)
+        #expect(try await fixture.count("events") == 1)
     }
 
     @Test func `two records that turn out to be one person become one`() async throws {
-        let stage = try Stage()
-        try await stage.take([
+        let fixture = try BackendFixture()
+        try await fixture.take([
             "id": "e1", "app_user_id": "a", "original_app_user_id": "a", "aliases": ["a"],
         ])
-        try await stage.take([
+        try await fixture.take([
             "id": "e2", "app_user_id": "b", "original_app_user_id": "b", "aliases": ["b"],
             "product_id": "other",
         ])
-        #expect(try await stage.count("users") == 2)
-        try await stage.take([
+        #expect(try await fixture.count("users") == 2)
+        try await fixture.take([
             "id": "e3", "type": "RENEWAL", "app_user_id": "a", "original_app_user_id": "a",
             "aliases": ["a", "b"], "event_timestamp_ms": 3000,
         ])
-        #expect(try await stage.count("users") == 1, "what a safety net held is gone")
-        #expect(try await owner(stage, "b") == owner(stage, "a"))
-        #expect(try await stage.subscription(of: "a", "other") != nil, "purchases move along")
+        #expect(try await fixture.count("users") == 1, "what a safety net held is gone")
+        #expect(try await owner(fixture, "b") == owner(fixture, "a"))
+        #expect(try await fixture.subscription(of: "a", "other") != nil, "purchases move along")
     }
 
-    @Test func `a registered record is the person, whoever came first`() async throws {
-        let stage = try Stage()
-        try await stage.take([
+    @Test func `a registered record identifies the person`() async throws {
+        let fixture = try BackendFixture()
+        try await fixture.take([
             "id": "e1", "app_user_id": "first", "original_app_user_id": "first",
             "aliases": ["first"],
         ])
-        try await stage.store.pool.write { db in
-            _ = try stage.store.insert(db, "registered", source: "app")
+        try await fixture.store.pool.write { db in
+            _ = try fixture.store.insert(db, "registered", source: "app")
         }
-        try await stage.take([
+        try await fixture.take([
             "id": "e2", "type": "RENEWAL", "app_user_id": "first",
             "original_app_user_id": "first", "aliases": ["first", "registered"],
             "event_timestamp_ms": 3000,
         ])
-        #expect(try await owner(stage, "first") == "registered")
+        #expect(try await owner(fixture, "first") == "registered")
     }
 
     // MARK: Transfers
@@ -117,55 +117,55 @@ struct IdentityTests {
     }
 
     @Test func `a transfer moves everything and leaves nothing`() async throws {
-        let stage = try Stage()
-        try await stage.take(["id": "e1"])
-        try await stage.take(["id": "e2", "product_id": "coins"])
-        try await stage.take(transfer(["ada"], ["bob"]))
+        let fixture = try BackendFixture()
+        try await fixture.take(["id": "e1"])
+        try await fixture.take(["id": "e2", "product_id": "coins"])
+        try await fixture.take(transfer(["ada"], ["bob"]))
         for product in ["premium_monthly", "coins"] {
-            #expect(try await stage.subscription(of: "ada", product) == nil)
-            #expect(try await stage.subscription(of: "bob", product)?.expiresAt == 5000)
+            #expect(try await fixture.subscription(of: "ada", product) == nil)
+            #expect(try await fixture.subscription(of: "bob", product)?.expiresAt == 5000)
         }
     }
 
     @Test func `of two descriptions the newer stays`() async throws {
         for (own, expected) in [(500, 5000), (1500, 7000)] as [(Int, Int64)] {
-            let stage = try Stage()
-            try await stage.take(["id": "e1"])
-            try await stage.take([
+            let fixture = try BackendFixture()
+            try await fixture.take(["id": "e1"])
+            try await fixture.take([
                 "id": "e2", "app_user_id": "bob", "original_app_user_id": "bob",
                 "aliases": ["bob"], "expiration_at_ms": 7000, "event_timestamp_ms": own,
             ])
-            try await stage.take(transfer(["ada"], ["bob"]))
-            #expect(try await stage.subscription(of: "bob")?.expiresAt == expected)
+            try await fixture.take(transfer(["ada"], ["bob"]))
+            #expect(try await fixture.subscription(of: "bob")?.expiresAt == expected)
         }
     }
 
     @Test func `a transfer onto oneself loses nothing`() async throws {
-        let stage = try Stage()
-        try await stage.take(["aliases": ["ada", "ada-2"]])
-        try await stage.take(transfer(["ada"], ["ada-2"]))
-        #expect(try await stage.subscription(of: "ada")?.expiresAt == 5000)
+        let fixture = try BackendFixture()
+        try await fixture.take(["aliases": ["ada", "ada-2"]])
+        try await fixture.take(transfer(["ada"], ["ada-2"]))
+        #expect(try await fixture.subscription(of: "ada")?.expiresAt == 5000)
     }
 
-    @Test func `a transfer to nobody valid does nothing, from nobody makes the winner`()
+    @Test func `a transfer to an invalid user does nothing, from one creates the receiver`()
         async throws
     {
-        let stage = try Stage()
-        try await stage.take(["id": "e1"])
-        try await stage.take(transfer(["ada"], ["null", "a/b"]))
-        #expect(try await stage.subscription(of: "ada") != nil)
-        try await stage.take(transfer(["stranger"], ["winner"], at: 9001))
-        #expect(try await owner(stage, "winner") == "winner")
+        let fixture = try BackendFixture()
+        try await fixture.take(["id": "e1"])
+        try await fixture.take(transfer(["ada"], ["null", "a/b"]))
+        #expect(try await fixture.subscription(of: "ada") != nil)
+        try await fixture.take(transfer(["stranger"], ["winner"], at: 9001))
+        #expect(try await owner(fixture, "winner") == "winner")
         // What they gave away may still be told.
-        #expect(try await owner(stage, "stranger") == "stranger")
+        #expect(try await owner(fixture, "stranger") == "stranger")
     }
 }
 
 /// What holds for every order and every number of deliveries.
-@Suite("Whatever the order")
+@Suite("Event order")
 struct ProcessorPropertyTests {
     /// A life of a subscription, as events with rising times.
-    private static var life: [[String: Any]] {
+    private static var history: [[String: Any]] {
         [
             ["type": "INITIAL_PURCHASE", "expiration_at_ms": 5000],
             ["type": "PRODUCT_CHANGE", "new_product_id": "premium_annual"],
@@ -178,13 +178,13 @@ struct ProcessorPropertyTests {
     }
 
     private static func events(_ count: Int) -> [[String: Any]] {
-        life.prefix(count).enumerated().map { index, event in
+        history.prefix(count).enumerated().map { index, event in
             event.merging(["id": "e\(index)", "event_timestamp_ms": 1000 + index * 100]) { $1 }
         }
     }
 
     /// A generator whose draws a seed repeats.
-    private struct Dice: RandomNumberGenerator {
+    private struct SeededRandom: RandomNumberGenerator {
         var state: UInt64
 
         mutating func next() -> UInt64 {
@@ -198,7 +198,7 @@ struct ProcessorPropertyTests {
 
     @Test("an event counts once, however often it comes", arguments: 1...8)
     func duplicates(count: Int) async throws {
-        let (once, often) = (try Stage(), try Stage())
+        let (once, often) = (try BackendFixture(), try BackendFixture())
         for event in Self.events(count) { try await once.take(event) }
         for event in Self.events(count) {
             try await often.take(event)
@@ -216,13 +216,13 @@ struct ProcessorPropertyTests {
     }
 
     @Test(
-        "the last word is the newest event's, in whichever order they come",
+        "the newest event decides, in any order",
         arguments: 0..<UInt64(24)
     )
     func orders(seed: UInt64) async throws {
-        var dice = Dice(state: seed)
+        var dice = SeededRandom(state: seed)
         let events = Self.events(Int.random(in: 2...8, using: &dice))
-        let (straight, mixed) = (try Stage(), try Stage())
+        let (straight, mixed) = (try BackendFixture(), try BackendFixture())
         for event in events { try await straight.take(event) }
         for event in events.shuffled(using: &dice) { try await mixed.take(event) }
         let (one, other) = (
@@ -244,51 +244,51 @@ struct ProcessorPropertyTests {
     }
 
     @Test func `sandbox and production are two subscriptions`() async throws {
-        let stage = try Stage()
-        try await stage.take(["id": "e1"])
-        try await stage.take([
+        let fixture = try BackendFixture()
+        try await fixture.take(["id": "e1"])
+        try await fixture.take([
             "id": "e2", "type": "EXPIRATION", "environment": "SANDBOX",
             "event_timestamp_ms": 2000,
         ])
-        #expect(try await stage.subscription(of: "ada")?.hasEnded == false)
+        #expect(try await fixture.subscription(of: "ada")?.hasEnded == false)
     }
 
-    @Test func `two at once are one: the mark decides`() async throws {
-        let stage = try Stage()
+    @Test func `two concurrent copies count once`() async throws {
+        let fixture = try BackendFixture()
         let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<16 {
                 group.addTask {
-                    if case .applied = try await stage.take([:]) { true } else { false }
+                    if case .applied = try await fixture.take([:]) { true } else { false }
                 }
             }
             return try await group.reduce(into: [Bool]()) { $0.append($1) }
         }
         #expect(outcomes.count { $0 } == 1)
-        #expect(try await stage.messages().count == 1)
+        #expect(try await fixture.messages().count == 1)
     }
 
-    @Test func `what fails half way is not remembered, and comes again`() async throws {
+    @Test func `a failed event is not marked as processed and is retried`() async throws {
         struct Broken: Error {}
         let isBroken = Flag()
         var policies = Policies()
         policies.notification.text = { _ in "Hello" }
-        let keep = policies.outbox.keep
-        policies.outbox.keep = { db, draft in
+        let persist = policies.outbox.persist
+        policies.outbox.persist = { db, draft in
             if isBroken.value { throw Broken() }
-            try keep(db, draft)
+            try persist(db, draft)
         }
-        let stage = try Stage(policies)
+        let fixture = try BackendFixture(policies)
         isBroken.value = true
-        await #expect(throws: Broken.self) { try await stage.take([:]) }
+        await #expect(throws: Broken.self) { try await fixture.take([:]) }
         for table in ["events", "users", "subscriptions", "outbox"] {
-            #expect(try await stage.count(table) == 0, "\(table): all of them are there, or none")
+            #expect(try await fixture.count(table) == 0, "\(table): all of them are there, or none")
         }
         isBroken.value = false
-        guard case .applied = try await stage.take([:]) else {
+        guard case .applied = try await fixture.take([:]) else {
             Issue.record("it is new")
             return
         }
-        #expect(try await stage.count("outbox") == 1)
+        #expect(try await fixture.count("outbox") == 1)
     }
 
     /// A switch that a policy reads.

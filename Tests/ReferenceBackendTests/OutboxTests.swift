@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReferenceBackend
 
-@Suite("Messages on their way out")
+@Suite("Outgoing messages")
 struct OutboxTests {
     @Test func `the key is a version 5 UUID of the event, and another for another`() {
         var seen: Set<String> = []
@@ -22,8 +22,10 @@ struct OutboxTests {
         #expect(seen.count == 500)
     }
 
-    private func answer(_ status: UInt, _ body: String, _ wait: Int64? = nil) -> Outbox.Answer {
-        Outbox.Answer(status: status, retryAfter: wait, body: Data(body.utf8))
+    private func answer(_ status: UInt, _ body: String, _ wait: Int64? = nil)
+        -> Outbox.OneSignalResponse
+    {
+        Outbox.OneSignalResponse(status: status, retryAfter: wait, body: Data(body.utf8))
     }
 
     private static let message = Outbox.Message(
@@ -59,7 +61,7 @@ struct OutboxTests {
     @Test func `a wait that the provider names is kept`() {
         guard
             case .failed(let wait?) = Outbox.result(Self.message, answer(429, "", 3000)),
-            case .again(let after) = Outbox.next(.failed(retryAfter: wait), attemptCount: 1)
+            case .retry(let after) = Outbox.nextAction(.failed(retryAfter: wait), attemptCount: 1)
         else {
             Issue.record("it is to be tried again")
             return
@@ -83,7 +85,10 @@ struct OutboxTests {
         var waits: [Int64] = []
         for count in 1...11 {
             guard
-                case .again(let after) = Outbox.next(.failed(retryAfter: nil), attemptCount: count)
+                case .retry(let after) = Outbox.nextAction(
+                    .failed(retryAfter: nil),
+                    attemptCount: count
+                )
             else {
                 Issue.record("attempt \(count) is not the last")
                 return
@@ -95,7 +100,10 @@ struct OutboxTests {
         )
         for count in [12, 13, 1000] {
             guard
-                case .finish("given up") = Outbox.next(.failed(retryAfter: 5), attemptCount: count)
+                case .finish("given up") = Outbox.nextAction(
+                    .failed(retryAfter: 5),
+                    attemptCount: count
+                )
             else {
                 Issue.record("attempt \(count) is one too many")
                 return
@@ -104,8 +112,8 @@ struct OutboxTests {
     }
 
     @Test func `what is accepted or refused is over`() {
-        guard case .finish("sent") = Outbox.next(.accepted, attemptCount: 1),
-            case .finish("refused") = Outbox.next(.refused, attemptCount: 1)
+        guard case .finish("sent") = Outbox.nextAction(.accepted, attemptCount: 1),
+            case .finish("refused") = Outbox.nextAction(.refused, attemptCount: 1)
         else {
             Issue.record("nothing follows")
             return
@@ -113,7 +121,7 @@ struct OutboxTests {
     }
 
     @Test func `a message is for one person by the id of the app, under its key`() {
-        let service = Outbox.Service(baseURL: "http://x", appID: "app", apiKey: "secret")
+        let service = Outbox.OneSignalSettings(baseURL: "http://x", appID: "app", apiKey: "secret")
         let body = Outbox.body(Self.message, service)
         let aliases = body["include_aliases"] as? [String: [String]]
         #expect(aliases == ["external_id": ["ada"]])
@@ -127,21 +135,21 @@ struct OutboxTests {
     @Test func `a message waits in the database, in the order in which it was written`()
         async throws
     {
-        let stage = try Stage()
-        let store = stage.store
+        let fixture = try BackendFixture()
+        let store = fixture.store
         try await store.pool.write { db in
             for number in 0..<3 {
                 try Outbox.enqueue(store, db, "e\(number)", recipient: "ada", text: "t\(number)")
             }
         }
-        let waiting = try await store.pool.read { db in try Outbox.waiting(db) }
-        #expect(waiting.map(\.0.text) == ["t0", "t1", "t2"])
-        #expect(waiting.map(\.0.key) == (0..<3).map { Outbox.key(for: "e\($0)") })
-        #expect(waiting.allSatisfy { $0.0.attemptCount == 0 && $0.1 <= WallClock.now() })
+        let waitingMessages = try await store.pool.read { db in try Outbox.waitingMessages(db) }
+        #expect(waitingMessages.map(\.0.text) == ["t0", "t1", "t2"])
+        #expect(waitingMessages.map(\.0.key) == (0..<3).map { Outbox.key(for: "e\($0)") })
+        #expect(waitingMessages.allSatisfy { $0.0.attemptCount == 0 && $0.1 <= WallClock.now() })
         try await store.pool.write { db in
             try db.execute(sql: "UPDATE outbox SET state = 'sent' WHERE text = 't1'")
         }
-        let rest = try await store.pool.read { db in try Outbox.waiting(db) }
+        let rest = try await store.pool.read { db in try Outbox.waitingMessages(db) }
         #expect(rest.map(\.0.text) == ["t0", "t2"])
     }
 }
@@ -169,25 +177,29 @@ struct OutboxReadTests {
         let attempts = Attempts()
         let failures = NIOLockedValueBox(2)
         var policies = Policies()
-        policies.outbox.waiting = { db in
+        policies.outbox.waitingMessages = { db in
             let isFailing = failures.withLockedValue { left in
                 left -= 1
                 return left >= 0
             }
             if isFailing { throw DatabaseError(resultCode: .SQLITE_BUSY) }
-            return try Outbox.waiting(db)
+            return try Outbox.waitingMessages(db)
         }
-        policies.outbox.attempt = { _, message, _ in
+        policies.outbox.sendOnce = { _, message, _ in
             await attempts.add(message.key)
             return .accepted
         }
-        let stage = try Stage(policies)
-        try await stage.store.pool.write { [store = stage.store] db in
+        let fixture = try BackendFixture(policies)
+        try await fixture.store.pool.write { [store = fixture.store] db in
             try Outbox.enqueue(store, db, "e1", recipient: "ada", text: "Hello")
         }
         let outbox = Outbox(
-            store: stage.store,
-            service: Outbox.Service(baseURL: "http://127.0.0.1:1", appID: "a", apiKey: "k"),
+            store: fixture.store,
+            service: Outbox.OneSignalSettings(
+                baseURL: "http://127.0.0.1:1",
+                appID: "a",
+                apiKey: "k"
+            ),
             client: .shared
         )
         let run = Task { await outbox.run() }
@@ -197,9 +209,9 @@ struct OutboxReadTests {
     }
 }
 
-@Suite("A race is one however busy the machine is")
+@Suite("Concurrent copies meet on a busy machine")
 struct RendezvousTests {
-    @Test func `two that come with one key go on together`() async {
+    @Test func `two requests with one key continue together`() async {
         let rendezvous = Rendezvous()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<2 { group.addTask { await rendezvous.meet("k") } }
@@ -207,7 +219,7 @@ struct RendezvousTests {
         }
     }
 
-    @Test func `who comes alone goes on after a while`() async {
+    @Test func `a single request continues after a while`() async {
         await Rendezvous().meet("alone")
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReferenceBackend
 
-@Suite("Whose token it is")
+@Suite("Token verification")
 struct TokenVerifierTests {
     private static let now = Date().timeIntervalSince1970
 
@@ -91,7 +91,7 @@ struct TokenVerifierTests {
     }
 
     @Test(
-        "what does not decide does not",
+        "irrelevant claims are ignored",
         arguments: [
             ["email": "other@example.com"], ["email": NSNull()], ["firebase": NSNull()],
             ["user_id": "user-2"], ["iat": now + 30], ["auth_time": now + 30],
@@ -118,9 +118,9 @@ struct TokenVerifierTests {
             (160, 0, false), (161, 0, true), (0, 160, false), (0, 161, true), (160, 160, false),
         ] as [(Double, Double, Bool)]
     )
-    func skew(issued: Double, signedIn: Double, isOfTheFuture: Bool) {
+    func skew(issued: Double, signedIn: Double, isIssuedInFuture: Bool) {
         let claims = TokenVerifier.Claims(["iat": issued, "auth_time": signedIn])
-        #expect(TokenVerifier.isOfTheFuture(claims, now: 100) == isOfTheFuture)
+        #expect(TokenVerifier.isIssuedInFuture(claims, now: 100) == isIssuedInFuture)
     }
 
     // MARK: Signatures
@@ -176,18 +176,18 @@ struct TokenVerifierTests {
     }
 
     @Test(
-        "unknown key ids make it look again, but not for everybody who likes",
+        "an unknown key ID refetches the keys at a limited rate",
         arguments: [
             (-1, -1000, true), (-1, 0, true), (100, -61, true), (100, -59, false),
             (100, 0, false), (0, 0, true),
         ] as [(Double, Double, Bool)]
     )
-    func refetches(validFor: Double, refetched: Double, mayLook: Bool) {
+    func refetches(validFor: Double, lastRefetch: Double, mayLook: Bool) {
         let now = Date()
-        var keys = TokenVerifier.Keys()
+        var keys = TokenVerifier.PublishedKeys()
         keys.validUntil = now + validFor
-        keys.refetched = now + refetched
-        #expect(TokenVerifier.mayRefetch(now, keys) == mayLook)
+        keys.lastRefetch = now + lastRefetch
+        #expect(TokenVerifier.mayRefetchKeys(now, keys) == mayLook)
     }
 
     @Test func `the signature covers header and claims as they were sent`() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ReferenceBackend
 
-@Suite("What the backend reads of an event")
+@Suite("Reading an event in the backend")
 struct WebhookEventTests {
     @Test(
         "what is no event is refused",
@@ -42,7 +42,7 @@ struct WebhookEventTests {
         ] as [(String, any Sendable)]
     )
     func toleratesKinds(name: String, value: any Sendable) throws {
-        let event = try Stage.event([name: value, "type": "RENEWAL"])
+        let event = try BackendFixture.event([name: value, "type": "RENEWAL"])
         #expect(event.type == "RENEWAL")
         #expect(event.productID == "premium_monthly")
         switch name {
@@ -58,7 +58,7 @@ struct WebhookEventTests {
     }
 
     @Test func `unknown fields and null pass through`() throws {
-        let event = try Stage.event([
+        let event = try BackendFixture.event([
             "future": ["deep": [1, 2]], "expiration_at_ms": NSNull(), "aliases": NSNull(),
             "new_product_id": "premium_annual",
         ])
@@ -72,7 +72,7 @@ struct WebhookEventTests {
         arguments: [("SANDBOX", true), ("PRODUCTION", false), ("sandbox", false), ("", false)]
     )
     func environment(text: String, isSandbox: Bool) throws {
-        #expect(try Stage.event(["environment": text]).isSandbox == isSandbox)
+        #expect(try BackendFixture.event(["environment": text]).isSandbox == isSandbox)
     }
 
     private static let purchases = [
@@ -83,7 +83,7 @@ struct WebhookEventTests {
 
     @Test("twelve types are about a purchase", arguments: purchases)
     func concernsPurchase(type: String) throws {
-        #expect(try Stage.event(["type": type]).concernsPurchase)
+        #expect(try BackendFixture.event(["type": type]).concernsPurchase)
     }
 
     @Test(
@@ -95,23 +95,23 @@ struct WebhookEventTests {
         ]
     )
     func concernsNothing(type: String) async throws {
-        #expect(try !Stage.event(["type": type]).concernsPurchase)
+        #expect(try !BackendFixture.event(["type": type]).concernsPurchase)
         guard type != "TRANSFER" else { return }
-        let stage = try Stage()
-        let outcome = try await stage.take(["type": type])
+        let fixture = try BackendFixture()
+        let outcome = try await fixture.take(["type": type])
         guard case .applied = outcome else {
             Issue.record("\(type): \(outcome)")
             return
         }
-        #expect(try await stage.count("subscriptions") == 0)
-        #expect(try await stage.count("outbox") == 0)
-        #expect(try await stage.count("events") == 1, "it is remembered all the same")
+        #expect(try await fixture.count("subscriptions") == 0)
+        #expect(try await fixture.count("outbox") == 0)
+        #expect(try await fixture.count("events") == 1, "it is remembered all the same")
     }
 }
 
-@Suite("What the backend reads of a Purchasely event")
+@Suite("Reading a Purchasely event in the backend")
 struct PurchaselyEventReadingTests {
-    private func read(_ members: [String: Any]) throws -> PurchaselyEvent {
+    private func read(_ members: [String: Any]) throws -> ReceivedPurchaselyEvent {
         var event: [String: Any] = [
             "event_id": "p1", "event_name": "ACTIVATE", "user_id": "ada",
             "event_created_at_ms": 1000, "purchasely_subscription_id": "subs_1",
@@ -121,7 +121,7 @@ struct PurchaselyEventReadingTests {
         for (name, value) in members {
             event[name] = value is NSNull ? nil : value
         }
-        return try PurchaselyEvent(body: try JSONSerialization.data(withJSONObject: event))
+        return try ReceivedPurchaselyEvent(body: try JSONSerialization.data(withJSONObject: event))
     }
 
     @Test(
@@ -134,17 +134,17 @@ struct PurchaselyEventReadingTests {
         ]
     )
     func refuses(text: String) {
-        #expect(throws: PurchaselyEvent.Malformed.self) {
-            try PurchaselyEvent(body: Data(text.utf8))
+        #expect(throws: ReceivedPurchaselyEvent.Malformed.self) {
+            try ReceivedPurchaselyEvent(body: Data(text.utf8))
         }
     }
 
     @Test func `the holder is the account, else the installation`() throws {
-        #expect(try read([:]).holder == "ada")
+        #expect(try read([:]).subscriberID == "ada")
         let anonymous = try read(["user_id": NSNull(), "anonymous_user_id": "anon-1"])
-        #expect(anonymous.holder == "anon-1")
+        #expect(anonymous.subscriberID == "anon-1")
         #expect(anonymous.userID == nil)
-        #expect(try read(["anonymous_user_id": "anon-1"]).holder == "ada")
+        #expect(try read(["anonymous_user_id": "anon-1"]).subscriberID == "ada")
     }
 
     @Test func `a one-time purchase has an id of its own kind`() throws {
@@ -164,14 +164,14 @@ struct PurchaselyEventReadingTests {
     @Test(
         "ACTIVATE and DEACTIVATE alone do something",
         arguments: [
-            ("ACTIVATE", PurchaselyWebhook.Effect.grant), ("DEACTIVATE", .revoke),
+            ("ACTIVATE", PurchaselyWebhookRoute.Effect.grant), ("DEACTIVATE", .revoke),
             ("SUBSCRIPTION_STARTED", .nothing), ("SUBSCRIPTION_TERMINATED", .nothing),
             ("RENEWAL_DISABLED", .nothing), ("TRANSACTION_PROCESSED", .nothing),
             ("FUTURE_THING", .nothing), ("activate", .nothing),
         ]
     )
-    func effects(name: String, effect: PurchaselyWebhook.Effect) throws {
-        #expect(PurchaselyWebhook.effect(of: try read(["event_name": name])) == effect)
+    func effects(name: String, effect: PurchaselyWebhookRoute.Effect) throws {
+        #expect(PurchaselyWebhookRoute.effect(of: try read(["event_name": name])) == effect)
     }
 
     @Test(
@@ -179,6 +179,6 @@ struct PurchaselyEventReadingTests {
         arguments: [(nil, false), (999, false), (1000, false), (1001, true)] as [(Int64?, Bool)]
     )
     func staleness(known: Int64?, isStale: Bool) throws {
-        #expect(PurchaselyWebhook.isStale(try read([:]), known: known) == isStale)
+        #expect(PurchaselyWebhookRoute.isStale(try read([:]), known: known) == isStale)
     }
 }

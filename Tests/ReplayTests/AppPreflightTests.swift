@@ -4,7 +4,7 @@ import Testing
 @testable import Replay
 
 /// What a profile says wrong of a page is told from one launch, in words of what was seen.
-@Suite("Look at an app")
+@Suite("Preflight of an app")
 struct AppPreflightTests {
     private static let upgrade = "app: taps: upgrade"
 
@@ -20,7 +20,7 @@ struct AppPreflightTests {
     private static let launch = [command("readvault://?key=user_id"), registration(status: 200)]
 
     private static let everything = [
-        upgrade: AppPreflight.Found.there, "app: taps: login": .there,
+        upgrade: AppPreflight.ElementState.there, "app: taps: login": .there,
         "app: taps: login, later": .absent,
     ]
 
@@ -51,30 +51,35 @@ struct AppPreflightTests {
     }
 
     private static func stray(_ call: String) -> Exchange {
-        .gesture(.strayCall(call), on: "phone", namespace: "n", at: Instant(milliseconds: 0))
+        .userAction(
+            .unmatchedRequest(call),
+            on: "phone",
+            namespace: "n",
+            at: Instant(milliseconds: 0)
+        )
     }
 
     private static func outcome(
         _ exchanges: [Exchange] = launch,
-        elements: [String: AppPreflight.Found] = [:],
-        tappable: [String] = ["#menu", "#buy"],
-        refusals: [String] = [],
+        elements: [String: AppPreflight.ElementState] = [:],
+        tappableElements: [String] = ["#menu", "#buy"],
+        registrationRefusals: [String] = [],
         of profile: Profile = profile
     ) -> AppPreflight.Outcome {
-        let seen = AppPreflight.Seen(
+        let seen = AppPreflight.PageInspection(
             ClientTimeline(exchanges, profile: profile),
             elements: everything.merging(elements) { $1 },
-            tappable: tappable,
-            refusals: refusals
+            tappableElements: tappableElements,
+            registrationRefusals: registrationRefusals
         )
         return AppPreflight.outcome(seen, profile)
     }
 
-    @Test func `a page that is as the profile says is ready`() {
+    @Test func `a page that matches the profile is ready`() {
         #expect(Self.outcome() == .ready(notes: []))
     }
 
-    @Test func `a profile without taps says nothing, and the page is asked`() {
+    @Test func `without taps in the profile the page is asked for candidates`() {
         var profile = Self.profile
         profile.app.taps = [:]
         guard case .profile(let problems) = Self.outcome(of: profile) else {
@@ -86,7 +91,7 @@ struct AppPreflightTests {
         #expect(problems[0].hasSuffix("; elements that can be tapped: #menu, #buy"))
     }
 
-    @Test func `what is no selector is a problem wherever it stands`() {
+    @Test func `an invalid selector is a problem at any location`() {
         for key in Self.everything.keys {
             guard case .profile(let problems) = Self.outcome(elements: [key: .invalid]) else {
                 Issue.record("\(key) is ready")
@@ -98,7 +103,7 @@ struct AppPreflightTests {
         }
     }
 
-    @Test func `the gate is looked for, and only after a start that came to an end`() {
+    @Test func `the gate is checked only after a completed start`() {
         let text =
             "the page has no element '#upgrade' ('app: taps: upgrade'); elements that can be tapped: "
             + "#menu, #buy"
@@ -116,7 +121,7 @@ struct AppPreflightTests {
         #expect(notes.count == 1)
     }
 
-    @Test func `a gate that is hidden may stand in a menu`() {
+    @Test func `a hidden gate may be inside a menu`() {
         guard case .ready(let notes) = Self.outcome(elements: [Self.upgrade: .hidden]) else {
             Issue.record("a hidden gate is no error")
             return
@@ -125,7 +130,7 @@ struct AppPreflightTests {
         #expect(notes[0].contains("list both: [\"#menu\", \"#upgrade\"]"))
     }
 
-    @Test func `what is shown to others or later is a note at most`() {
+    @Test func `elements shown to others or later are at most a note`() {
         guard case .ready(let notes) = Self.outcome(elements: ["app: taps: login": .absent]) else {
             Issue.record("a page without a login is an error")
             return
@@ -134,7 +139,7 @@ struct AppPreflightTests {
         #expect(Self.outcome(elements: ["app: taps: login, later": .hidden]) == .ready(notes: []))
     }
 
-    @Test func `a call of another route is named beside the profile's`() {
+    @Test func `a call to another route is printed with the profile's route`() {
         let vault = Self.command("readvault://?key=user_id")
         let strays = [Self.stray("POST /v2/people"), Self.stray("GET /config")]
         #expect(
@@ -150,12 +155,12 @@ struct AppPreflightTests {
         #expect(Self.outcome(Self.launch + strays) == .ready(notes: []))
     }
 
-    @Test func `a registration that nobody understands says what it lacks`() {
+    @Test func `an incomplete registration is reported with its missing fields`() {
         let refused = [
             Self.command("readvault://?key=user_id"), Self.registration(status: 400),
         ]
         #expect(
-            Self.outcome(refused, refusals: ["it lacks /user; it has /person"])
+            Self.outcome(refused, registrationRefusals: ["it lacks /user; it has /person"])
                 == .profile([
                     "the app's registration request does not fit 'endpoints: register': "
                         + "it lacks /user; it has /person"
@@ -163,11 +168,12 @@ struct AppPreflightTests {
         )
         // One that is understood in the end was only tried in vain before.
         #expect(
-            Self.outcome(refused + Self.launch, refusals: ["it lacks /user"]) == .ready(notes: [])
+            Self.outcome(refused + Self.launch, registrationRefusals: ["it lacks /user"])
+                == .ready(notes: [])
         )
     }
 
-    @Test func `another key of the vault is named`() {
+    @Test func `a different vault key is reported`() {
         let other =
             [Self.command("setvault://?key=uid&value=a&locked=false")] + [
                 Self.registration(status: 200)

@@ -12,13 +12,13 @@ struct BackendClockTests {
         /// Keeps the marks of events for ever, and goes by its clock.
         case correct
         /// Keeps them for a day.
-        case forgetful
+        case losesOldEvents
         /// Answers whoever sets its clock, and leaves it as it is.
-        case deaf
+        case ignoresClockChange
     }
 
     /// What a backend remembers, and how far its clock is ahead.
-    private final class Memory: Sendable {
+    private final class StoredEvents: Sendable {
         private struct State {
             var ahead: Duration = .zero
             var aheads: [Duration] = []
@@ -59,9 +59,9 @@ struct BackendClockTests {
         }
     }
 
-    private static func bench(_ kind: Kind, status: Int = 200) -> (Bench, Memory) {
-        let memory = Memory()
-        let bench = Bench {
+    private static func bench(_ kind: Kind, status: Int = 200) -> (SimulationBench, StoredEvents) {
+        let memory = StoredEvents()
+        let bench = SimulationBench {
             $0.clock = .request(
                 Profile.Endpoint(method: "POST", path: "/clock", body: ["s": "{{ahead}}"])
             )
@@ -70,11 +70,11 @@ struct BackendClockTests {
             let now = backend.clock.wall + memory.ahead
             if arrival.request.path == "/clock" {
                 let seconds = (try? arrival.request.json())?["s"]?.int64 ?? -1
-                memory.set(.seconds(seconds), takes: kind != .deaf)
+                memory.set(.seconds(seconds), takes: kind != .ignoresClockChange)
                 return .answered(HTTPMessage.Response(status))
             }
             if let event = arrival.event {
-                let span: Duration? = kind == .forgetful ? .seconds(86_400) : nil
+                let span: Duration? = kind == .losesOldEvents ? .seconds(86_400) : nil
                 let isNew = memory.mark(event, at: now, keeping: span)
                 return isNew ? nil : .answered(HTTPMessage.Response(200))
             }
@@ -106,25 +106,25 @@ struct BackendClockTests {
 
     private static let days = again("days", after: .seconds(3 * 86_400))
 
-    @Test func `what comes days later finds a backend to which days have passed`() throws {
+    @Test func `an event days later reaches a backend whose clock was advanced`() throws {
         let (bench, memory) = Self.bench(.correct)
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.days]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.days]).run()
         #expect(outcome.verdicts == [.passed])
         #expect(memory.aheads.contains(.seconds(3 * 86_400)))
         #expect(memory.aheads.last == .zero, "whoever comes next has the machine's time")
     }
 
-    @Test func `whoever forgets after a day is told`() throws {
-        let (bench, _) = Self.bench(.forgetful)
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.days]).run()
+    @Test func `a backend that forgets after a day is reported`() throws {
+        let (bench, _) = Self.bench(.losesOldEvents)
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.days]).run()
         #expect(outcome.verdicts == [.failed])
         #expect(outcome["days"]?.findings.map(\.code) == [.effectExtra])
     }
 
-    @Test func `a clock that does not move proves nothing`() throws {
-        let (bench, memory) = Self.bench(.deaf)
+    @Test func `a clock that does not move is inconclusive`() throws {
+        let (bench, memory) = Self.bench(.ignoresClockChange)
         let short = Self.again("short", after: .seconds(300), needs: [])
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.days, short]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.days, short]).run()
         #expect(outcome.verdicts == [.inconclusive, .passed])
         let text = try #require(outcome["days"]?.findings.first?.actual)
         #expect(text.contains("either the clock did not move, or the backend"))
@@ -132,14 +132,14 @@ struct BackendClockTests {
         #expect(Set(memory.aheads) == [.zero, .seconds(3 * 3600)])
     }
 
-    @Test func `a refusal is told with its answer`() throws {
+    @Test func `a refused clock change is reported with its response`() throws {
         let (bench, _) = Self.bench(.correct, status: 404)
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.days]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.days]).run()
         #expect(outcome.verdicts == [.inconclusive])
         #expect(outcome["days"]?.findings.first?.actual.contains("returned 404") == true)
     }
 
-    @Test func `whoever could not put it back tries again`() throws {
+    @Test func `a failed clock reset is tried again`() throws {
         let (bench, memory) = Self.bench(.correct)
         let usual = bench.backend.answer
         let failing = Locked(true)
@@ -155,14 +155,14 @@ struct BackendClockTests {
             return await usual(backend, arrival)
         }
         let more = Self.again("more", after: .seconds(86_400))
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.days, more]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.days, more]).run()
         #expect(outcome.verdicts == [.passed, .passed])
         #expect(memory.aheads.last == .zero)
     }
 
-    @Test func `an interrupted run puts it back`() throws {
+    @Test func `an interrupted run resets the clock`() throws {
         let (bench, memory) = Self.bench(.correct)
-        let cases = PlayedCases(
+        let cases = CaseRunnerFixture(
             bench: bench,
             contracts: [Self.days],
             interruptedAt: { _ in memory.ahead == .seconds(3 * 86_400) }
@@ -172,18 +172,21 @@ struct BackendClockTests {
         #expect(memory.ahead == .zero, "a backend that goes on has the machine's time")
     }
 
-    @Test func `without access nothing shows that it moves`() throws {
+    @Test func `without access no clock change is observable`() throws {
         let (bench, memory) = Self.bench(.correct)
         var profile = bench.executor.profile
         for index in profile.probes.indices { profile.probes[index].readings["access"] = nil }
-        let doubt = try Bench.without(bench, profile) { executor in
-            await ClockProof(executor: executor, name: "n-t", sight: Bench.sight).doubt()
+        let doubt = try SimulationBench.without(bench, profile) { executor in
+            await ClockProof(executor: executor, name: "n-t", sight: SimulationBench.sight).doubt()
         }
         #expect(doubt?.contains("no probe maps 'access'") == true)
         #expect(memory.aheads.isEmpty)
     }
 
-    @Test("an examination tells whether it moves", arguments: [Kind.correct, .deaf])
+    @Test(
+        "the doctor checks whether the clock moves",
+        arguments: [Kind.correct, .ignoresClockChange]
+    )
     private func examined(kind: Kind) throws {
         let (bench, memory) = Self.bench(kind)
         let found = try bench.run { await Examination.examine($0.executor, name: "d") }
@@ -193,47 +196,47 @@ struct BackendClockTests {
         #expect(memory.aheads.last == .zero)
     }
 
-    @Test func `without a clock the profile says so`() throws {
-        let outcome = try PlayedCases(bench: Bench(), contracts: [Self.days]).run()
+    @Test func `a missing clock setting is reported with its profile line`() throws {
+        let outcome = try CaseRunnerFixture(bench: SimulationBench(), contracts: [Self.days]).run()
         #expect(outcome.verdicts == [.notRun])
         #expect(outcome["days"]?.note?.contains("'clock'") == true)
     }
 
-    @Test func `it is set along the ladder, and for the twin as well`() throws {
+    @Test func `the clock is set along the retry schedule and for the baseline`() throws {
         let (bench, memory) = Self.bench(.correct)
         var contract = SimulatedContracts.contract(
             "ladder",
             [
                 SimulatedContracts.deliver("a") {
-                    $0.isAlongLadder = true
+                    $0.followsRetrySchedule = true
                     $0.answersLost = 2
                 }
             ],
             like: .undisturbed
         )
         contract.needs = [.clock]
-        let outcome = try PlayedCases(bench: bench, contracts: [contract]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [contract]).run()
         #expect(outcome.verdicts == [.passed])
         let minutes = memory.aheads.map { $0.milliseconds / 60_000 }
         // The proof, two twins that are looked at when the ladder is over, and the case.
         #expect(minutes == [180, 0, 155, 0, 155, 0, 5, 15, 155, 0])
     }
 
-    @Test func `who goes by the machine's clock keeps it`() {
+    @Test func `a backend without a clock setting uses the machine's clock`() {
         let restarted = Self.again("a", after: .seconds(300), [.restart(Restart(signal: .kill))])
         #expect(CasePlan(restarted).settingClock.subject.clock == nil)
         let timeless = Self.again("b", after: .zero)
         #expect(CasePlan(timeless).settingClock.subject.clock == nil)
         let plan = CasePlan(Self.days).settingClock
         #expect(plan.subject.clock == [.zero, .seconds(3 * 86_400)])
-        #expect(plan.twin?.clock == plan.subject.clock)
+        #expect(plan.baseline?.clock == plan.subject.clock)
     }
 }
 
-extension Bench {
+extension SimulationBench {
     /// Work before the same backend with another profile.
     fileprivate static func without<Value: Sendable>(
-        _ bench: Bench,
+        _ bench: SimulationBench,
         _ profile: Profile,
         _ work: @escaping @Sendable (RunExecutor) async -> Value
     ) throws -> Value {

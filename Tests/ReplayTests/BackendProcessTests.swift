@@ -35,7 +35,7 @@ struct BackendProcessTests {
     }
 
     @Test(
-        "a folder that is none is told",
+        "a working folder that does not exist is reported",
         arguments: [("/nowhere", "does not exist"), ("/log", "is not a folder")]
     )
     func noFolder(name: String, wanted: String) async throws {
@@ -52,11 +52,14 @@ struct BackendProcessTests {
         }
     }
 
-    @Test("it is sent the signal of its profile", arguments: Profile.Stop.Signal.allCases)
+    @Test(
+        "the backend receives the stop signal of its profile",
+        arguments: Profile.Stop.Signal.allCases
+    )
     func signal(signal: Profile.Stop.Signal) async throws {
         try await withFolder { folder in
-            var stopping = Profile.Stop()
-            stopping.signal = signal
+            var stopSettings = Profile.Stop()
+            stopSettings.signal = signal
             // All four are heard, so that the wrong one is told apart from none.
             let traps = Profile.Stop.Signal.allCases.map {
                 "trap 'echo \($0.rawValue); exit 0' \($0.rawValue.dropFirst(3))"
@@ -66,10 +69,10 @@ struct BackendProcessTests {
                     .joined(separator: "\n"),
                 environment: [:],
                 outputPath: folder + "/log",
-                stopping: stopping
+                stopSettings: stopSettings
             )
             try process.launch()
-            _ = try await Patience.until { process.outputTail() == "up" }
+            _ = try await SettleTimeout.until { process.outputTail() == "up" }
             await process.stop(.terminate)
             // A shell may have something to say of its own children before.
             let heard = process.outputTail().split(separator: "\n").map(String.init)
@@ -77,26 +80,26 @@ struct BackendProcessTests {
         }
     }
 
-    @Test func `who does not end within the time of its profile is killed`() async throws {
+    @Test func `a backend that exceeds its stop timeout is killed`() async throws {
         try await withFolder { folder in
-            var stopping = Profile.Stop()
-            stopping.within = .milliseconds(1)
+            var stopSettings = Profile.Stop()
+            stopSettings.within = .milliseconds(1)
             let process = BackendProcess(
                 command: "trap '' TERM; echo up; while :; do sleep 0.01; done",
                 environment: [:],
                 outputPath: folder + "/log",
-                stopping: stopping
+                stopSettings: stopSettings
             )
             try process.launch()
-            _ = try await Patience.until { process.outputTail() == "up" }
+            _ = try await SettleTimeout.until { process.outputTail() == "up" }
             await process.stop(.terminate)
-            #expect(process.exitText == "signal 9 ended it")
+            #expect(process.exitDescription == "signal 9 ended it")
         }
     }
 
     /// A port that is free now.
     private static func freePort() async throws -> UInt16 {
-        let world = FakeWorld(
+        let world = FakeRegistry(
             journalBytesMax: 1 << 10,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
@@ -121,7 +124,7 @@ struct BackendProcessTests {
             time.sleep(60)
         """
 
-    @Test("a stop waits until nothing of the backend has the port", arguments: ["KILL", "TERM"])
+    @Test("a stop waits until no backend process holds the port", arguments: ["KILL", "TERM"])
     func portIsFree(signal: String) async throws {
         let python = ProgramCommand.find("python3", searchPath: "/usr/local/bin:/usr/bin:/bin")
         guard let python else { return }
@@ -129,18 +132,18 @@ struct BackendProcessTests {
             let script = folder + "/holder.py"
             try Data(Self.holder.utf8).write(to: URL(fileURLWithPath: script))
             let port = try await Self.freePort()
-            var stopping = Profile.Stop()
-            stopping.within = .milliseconds(50)
+            var stopSettings = Profile.Stop()
+            stopSettings.within = .milliseconds(50)
             let process = BackendProcess(
                 command: "\(python) '\(script)'",
                 environment: ["PORT": String(port)],
                 outputPath: folder + "/log",
-                stopping: stopping,
+                stopSettings: stopSettings,
                 port: port
             )
             for launch in 1...3 {
                 try process.launch()
-                let isUp = try await Patience.until {
+                let isUp = try await SettleTimeout.until {
                     process.outputTail().split(separator: "\n").count == 2 * launch
                 }
                 #expect(isUp)
@@ -152,7 +155,7 @@ struct BackendProcessTests {
         }
     }
 
-    @Test func `a backend inherits none of our variables, and all that its profile names`()
+    @Test func `a backend inherits only the variables in its profile`()
         async throws
     {
         setenv("ASSAY_LIVE_KEY_OF_A_TEST", "live", 1)
@@ -176,7 +179,7 @@ struct BackendProcessTests {
         }
     }
 
-    @Test func `the excerpt of a long log begins with the first error, in whole lines`()
+    @Test func `an excerpt of a long log begins with the first error in whole lines`()
         async throws
     {
         try await withFolder { folder in
@@ -197,8 +200,8 @@ struct BackendProcessTests {
         }
     }
 
-    @Test func `ports are known on which a process listens`() async throws {
-        let world = FakeWorld(
+    @Test func `the listening ports of a process are found`() async throws {
+        let world = FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
@@ -210,7 +213,7 @@ struct BackendProcessTests {
         let server = try await FakeServer(.oneSignal, world: world)
         #if os(Linux)
         // Beside a thousand sockets of other tests any one reading may miss it.
-        let isKnown = try await Patience.until {
+        let isKnown = try await SettleTimeout.until {
             ListeningPorts.of([getpid()]).contains(server.port)
         }
         #expect(isKnown)
@@ -220,7 +223,7 @@ struct BackendProcessTests {
         for other in others { await other.stop() }
     }
 
-    @Test func `only sockets of its own that listen count`() {
+    @Test func `only the backend's own listening sockets count`() {
         let table = """
               sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt uid timeout inode
                0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 41 1 0

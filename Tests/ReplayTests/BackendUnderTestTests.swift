@@ -7,7 +7,7 @@ import Testing
 /// Starting a backend and waiting until it answers, and telling why it does not.
 @Suite("Backend under test")
 struct BackendUnderTestTests {
-    private static func start(_ bench: Bench) throws -> String? {
+    private static func start(_ bench: SimulationBench) throws -> String? {
         try bench.run { bench in
             do throws(BackendUnderTest.UnreachableError) {
                 try await bench.executor.backend.start()
@@ -19,7 +19,7 @@ struct BackendUnderTestTests {
     }
 
     /// Answers the ready path with each of these in turn, and with the last one from then on.
-    private static func answers(_ bench: Bench, _ outcomes: [Exchange.Outcome]) {
+    private static func answers(_ bench: SimulationBench, _ outcomes: [Exchange.Outcome]) {
         bench.backend.answer = { backend, arrival in
             guard arrival.request.path == "/ready" else { return nil }
             return outcomes[min(backend.arrivals.count, outcomes.count) - 1]
@@ -30,12 +30,12 @@ struct BackendUnderTestTests {
         .answered(HTTPMessage.Response(status))
     }
 
-    private static func bench(ready: Profile.Ready?) -> Bench {
-        Bench { $0.start = Profile.Start(command: "run", ready: ready) }
+    private static func bench(ready: Profile.Ready?) -> SimulationBench {
+        SimulationBench { $0.start = Profile.Start(command: "run", ready: ready) }
     }
 
     @Test(
-        "without 'ready' any answer counts but those of a proxy before it",
+        "without 'ready' any response counts except a proxy's",
         arguments: [
             (200, true), (401, true), (404, true), (405, true), (500, true), (501, true),
             (502, false), (503, false), (504, false),
@@ -49,7 +49,7 @@ struct BackendUnderTestTests {
         #expect((try Self.start(bench) == nil) == isReady)
     }
 
-    @Test("a status that 'ready' names is waited for", arguments: [200, 401, 503])
+    @Test("a status named in 'ready' is waited for", arguments: [200, 401, 503])
     func namedStatus(wanted: Int) throws {
         let bench = Self.bench(ready: .init(method: "POST", path: "/ready", status: wanted))
         Self.answers(bench, [Self.status(wanted == 200 ? 204 : 200), Self.status(wanted)])
@@ -58,8 +58,8 @@ struct BackendUnderTestTests {
         #expect(bench.backend.arrivals.allSatisfy { $0.request.method == "POST" })
     }
 
-    @Test func `another answer than the one it waits for says how to write it`() throws {
-        let bench = Bench()
+    @Test func `an unexpected readiness status is reported with the line to write`() throws {
+        let bench = SimulationBench()
         Self.answers(bench, [Self.status(401)])
         let error = try #require(try Self.start(bench))
         #expect(error.contains("'ready: {get: /ready, status: 401}'"), "\(error)")
@@ -67,12 +67,12 @@ struct BackendUnderTestTests {
         #expect(try Self.start(bench)?.contains("'ready") == false)
     }
 
-    @Test func `its own time is waited for, and it is told meanwhile`() throws {
-        let told = Locked<[BackendUnderTest.Waiting]>([])
-        let bench = Bench {
+    @Test func `the profile's startup time is waited for and reported`() throws {
+        let told = Locked<[BackendUnderTest.StartupWait]>([])
+        let bench = SimulationBench {
             $0.start = Profile.Start(command: "run")
             $0.start?.timeout = .seconds(7)
-        } onWaiting: { waiting in
+        } onStartupWait: { waiting in
             told.withLock { $0.append(waiting) }
         }
         bench.backend.base = "http://127.0.0.1:15001"
@@ -85,10 +85,10 @@ struct BackendUnderTestTests {
         let waiting = told.withLock { $0 }
         #expect(waiting.map { $0.time.milliseconds / 1000 } == [3, 6])
         #expect(waiting.allSatisfy { $0.last.contains("refused") })
-        #expect(waiting.allSatisfy { $0.elsewhere?.contains("3000") == true })
+        #expect(waiting.allSatisfy { $0.portMismatchMessage?.contains("3000") == true })
     }
 
-    @Test func `one that listens where it should is not told to listen there`() throws {
+    @Test func `a backend on the right port gets no advice about ports`() throws {
         let bench = Self.bench(ready: nil)
         bench.backend.base = "http://127.0.0.1:15001"
         bench.backend.listeningPorts = [9229, 15001]
@@ -98,25 +98,25 @@ struct BackendUnderTestTests {
 
     private static let refused = Exchange.Outcome.failed(.refused, "the connection was refused")
 
-    @Test func `it is launched, and asked until it answers`() throws {
-        let bench = Bench()
+    @Test func `a backend is launched and polled until it responds`() throws {
+        let bench = SimulationBench()
         Self.answers(bench, [Self.refused, Self.refused, Self.status(503), Self.status(200)])
         #expect(try Self.start(bench) == nil)
         #expect(bench.backend.acts == ["launch"])
         #expect(bench.backend.arrivals.count == 4)
         #expect(bench.clock.now == .milliseconds(15), "five milliseconds between two questions")
-        #expect(bench.executor.backend.life == 1)
+        #expect(bench.executor.backend.history == 1)
     }
 
     @Test(
-        "a backend that Assay started has to be ready",
+        "a backend started by Assay must become ready",
         arguments: [
             (200, true), (204, true), (302, true), (399, true), (400, false), (404, false),
             (500, false), (503, false),
         ]
     )
     func ready(status: Int, isReady: Bool) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         Self.answers(bench, [Self.status(status)])
         let error = try Self.start(bench)
         #expect((error == nil) == isReady)
@@ -126,25 +126,28 @@ struct BackendUnderTestTests {
         #expect(bench.clock.now >= .seconds(30))
     }
 
-    @Test("a backend that runs already need not know the path", arguments: [200, 404, 405, 500])
+    @Test(
+        "a running backend may respond with 404 to the ready path",
+        arguments: [200, 404, 405, 500]
+    )
     func runsAlready(status: Int) throws {
-        let bench = Bench(isStarted: false)
+        let bench = SimulationBench(isStarted: false)
         Self.answers(bench, [Self.status(status)])
         #expect(try Self.start(bench) == nil)
         #expect(bench.backend.acts.isEmpty)
     }
 
-    @Test func `one that runs nowhere is told of at once`() throws {
-        let bench = Bench(isStarted: false)
+    @Test func `a backend that is not running is reported at once`() throws {
+        let bench = SimulationBench(isStarted: false)
         Self.answers(bench, [Self.refused])
         #expect(try Self.start(bench) == "played: the connection was refused")
         #expect(bench.clock.now == .zero)
     }
 
-    @Test func `one that is silent is given five seconds, and more if Assay started it`() throws {
+    @Test func `a silent backend gets five seconds, and more if Assay started it`() throws {
         let mute = Exchange.Outcome.failed(.closed, "the connection was reset")
         for (isStarted, seconds) in [(false, 5), (true, 30)] {
-            let bench = Bench(isStarted: isStarted)
+            let bench = SimulationBench(isStarted: isStarted)
             Self.answers(bench, [mute])
             let error = try #require(try Self.start(bench))
             #expect(error.contains("after \(seconds)s: the connection was reset"))
@@ -153,28 +156,28 @@ struct BackendUnderTestTests {
         }
     }
 
-    @Test func `what a busy machine takes is not counted, up to ten times`() throws {
+    @Test func `stalls of a busy machine do not count, up to ten times`() throws {
         // A pause of five milliseconds takes fifty there, so that a minute is six seconds of its own.
         let late = SimulatedMachine.Load(jobMax: 0, lateMax: 95_000)
-        for (load, isReady) in [(Bench.exact, false), (late, true)] {
-            let bench = Bench(load: load)
+        for (load, isReady) in [(SimulationBench.exact, false), (late, true)] {
+            let bench = SimulationBench(load: load)
             bench.backend.answer = { _, _ in
                 bench.clock.now < .seconds(60) ? Self.refused : Self.status(200)
             }
             #expect((try Self.start(bench) == nil) == isReady)
         }
-        let bench = Bench(load: .init(jobMax: 0, lateMax: 9_000_000))
+        let bench = SimulationBench(load: .init(jobMax: 0, lateMax: 9_000_000))
         bench.backend.answer = { _, _ in Self.refused }
         #expect(try Self.start(bench) != nil)
         #expect(bench.clock.now > .seconds(290))
         #expect(bench.clock.now < .seconds(310))
     }
 
-    @Test func `one that ends is not waited for, and its last words are shown`() throws {
-        let bench = Bench()
+    @Test func `a backend that exits is not waited for, and its last output is shown`() throws {
+        let bench = SimulationBench()
         bench.backend.outputText = "no such table: users"
         bench.backend.answer = { backend, _ in
-            backend.exitText = "it ended with 1"
+            backend.exitDescription = "it ended with 1"
             return Self.refused
         }
         let error = try Self.start(bench)
@@ -182,15 +185,15 @@ struct BackendUnderTestTests {
         #expect(bench.clock.now == .zero)
     }
 
-    @Test func `one that cannot be launched is not asked`() throws {
-        let bench = Bench()
+    @Test func `a backend that cannot be launched is not polled`() throws {
+        let bench = SimulationBench()
         bench.backend.launchError = "cannot start 'nodee': no such file"
         #expect(try Self.start(bench) == "cannot start 'nodee': no such file")
         #expect(bench.backend.arrivals.isEmpty)
     }
 
-    @Test func `a cancellation ends the waiting`() throws {
-        let bench = Bench()
+    @Test func `a cancellation ends the wait for readiness`() throws {
+        let bench = SimulationBench()
         Self.answers(bench, [Self.status(503)])
         let error = try bench.run { bench in
             let starting = bench.clock.task { () -> String? in
@@ -209,30 +212,30 @@ struct BackendUnderTestTests {
         #expect(bench.clock.now == .milliseconds(52))
     }
 
-    @Test func `a restart is a stop and a start, and one life more`() throws {
-        let bench = Bench()
-        let lives = try bench.run { bench in
+    @Test func `a restart stops and starts the backend and increments its process count`() throws {
+        let bench = SimulationBench()
+        let histories = try bench.run { bench in
             let backend = bench.executor.backend
-            var lives = [backend.life]
+            var histories = [backend.history]
             for signal in [Restart.Signal.kill, .terminate] {
                 try? await backend.restart(signal)
-                lives.append(backend.life)
+                histories.append(backend.history)
             }
-            return lives
+            return histories
         }
-        #expect(lives == [0, 1, 2])
+        #expect(histories == [0, 1, 2])
         #expect(bench.backend.acts == ["stop KILL", "launch", "stop TERM", "launch"])
     }
 
-    @Test("a restart that finds its port in use is tried again", arguments: [1, 3, 5, 6, 100])
+    @Test("a restart that finds its port in use is retried", arguments: [1, 3, 5, 6, 100])
     func portInUse(failures: Int) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         bench.backend.outputText = "Error: listen EADDRINUSE: address already in use"
         bench.backend.answer = { backend, _ in
             guard backend.acts.count(where: { $0 == "launch" }) <= failures else {
                 return Self.status(200)
             }
-            backend.exitText = "it exited with status 1"
+            backend.exitDescription = "it exited with status 1"
             return Self.refused
         }
         let error = try bench.run { bench -> BackendUnderTest.UnreachableError? in
@@ -248,11 +251,11 @@ struct BackendUnderTestTests {
         #expect(bench.backend.acts.count { $0 == "launch" } == min(failures + 1, 6))
     }
 
-    @Test func `a restart that fails for another reason is not tried again`() throws {
-        let bench = Bench()
+    @Test func `a restart that fails for another reason is not retried`() throws {
+        let bench = SimulationBench()
         bench.backend.outputText = "no such table: users"
         bench.backend.answer = { backend, _ in
-            backend.exitText = "it exited with status 1"
+            backend.exitDescription = "it exited with status 1"
             return Self.refused
         }
         _ = try bench.run { bench in try? await bench.executor.backend.restart(.kill) }
@@ -274,7 +277,7 @@ struct BackendUnderTestTests {
 
     @Test("a backend on one loopback address is found from the other", arguments: [true, false])
     func loopback(listensOnSix: Bool) async throws {
-        let world = FakeWorld(
+        let world = FakeRegistry(
             journalBytesMax: 1 << 20,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
@@ -307,8 +310,8 @@ struct BackendUnderTestTests {
         await backend.stop()
     }
 
-    @Test func `the last thing is an end, a sweep and a farewell`() throws {
-        let bench = Bench()
+    @Test func `the shutdown stops, sweeps and closes in this order`() throws {
+        let bench = SimulationBench()
         _ = try bench.run { bench in
             await bench.executor.backend.stop()
             return true
@@ -316,13 +319,13 @@ struct BackendUnderTestTests {
         #expect(bench.backend.acts == ["stop TERM", "sweep", "close"])
     }
 
-    @Test func `only a refused connection says that nobody is there`() throws {
+    @Test func `only a refused connection means that no backend is listening`() throws {
         let outcomes: [(Exchange.Outcome, Bool)] = [
             (Self.refused, false), (.failed(.closed, ""), true), (.failed(.timedOut, ""), true),
             (.failed(.malformed, ""), true), (Self.status(500), true), (Self.status(200), true),
         ]
         for (outcome, isThere) in outcomes {
-            let bench = Bench()
+            let bench = SimulationBench()
             Self.answers(bench, [outcome])
             #expect(
                 try bench.run { await $0.executor.backend.isReachable() } == isThere,

@@ -98,7 +98,7 @@ struct BadBackendTests {
         return Outcome(result: result, verdicts: verdicts, codes: codes, folder: folder)
     }
 
-    @Test func `a server that takes one connection at a time cannot prove a race`() async throws {
+    @Test func `a backend that serves one connection at a time cannot prove a race`() async throws {
         let outcome = try await verify(
             "serialised",
             ["--only", "revenuecat/idempotency/concurrent-duplicates"]
@@ -113,7 +113,7 @@ struct BadBackendTests {
     }
 
     @Test(
-        "the run ends with a verdict and nothing is green",
+        "the run ends with a verdict and no case passes",
         arguments: ["hangs", "streams", "floods", "babbles", "redirects", "closes"]
     )
     func ends(mode: String) async throws {
@@ -131,7 +131,7 @@ struct BadBackendTests {
         let text = try #require(outcome.folder.read("child.pid"))
         let child = try #require(Int32(text))
         // Killed is not yet gone: who inherits it has to notice.
-        let isGone = try await Patience.until { kill(child, 0) == -1 && errno == ESRCH }
+        let isGone = try await SettleTimeout.until { kill(child, 0) == -1 && errno == ESRCH }
         #expect(isGone, "process \(child) is still there")
     }
 }

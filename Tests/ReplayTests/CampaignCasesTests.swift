@@ -20,7 +20,7 @@ struct CampaignCasesTests {
             expectation: Expectation(answers: .statuses([200])),
             location: SourceLocation(path: "life", line: 1, column: 1)
         )
-        let finding = Finding(.stateValue, expected: "access of ada is true", actual: "false")
+        let finding = Finding(.wrongStateValue, expected: "access of ada is true", actual: "false")
         return CaseResult(
             contract: contract,
             verdict: verdict,
@@ -31,16 +31,16 @@ struct CampaignCasesTests {
     private static let played = {
         var outcome = Campaign.Outcome()
         outcome.clauses = ["S-10": 100, "S-11": 40]
-        outcome.progress.lives = 140
+        outcome.progress.histories = 140
         return outcome
     }()
 
-    @Test func `clauses whose lives came back are proven`() {
+    @Test func `clauses whose histories passed are proven`() {
         #expect(Self.played.cases.map(\.contract.id) == ["histories/S-10", "histories/S-11"])
         #expect(Self.played.cases.allSatisfy { $0.verdict == .passed })
     }
 
-    @Test func `a campaign that ended early is not green`() {
+    @Test func `a campaign that ended early does not pass`() {
         var outcome = Self.played
         outcome.end = "the backend is gone"
         let rest = outcome.cases.first { $0.contract.id == "histories/rest" }
@@ -48,26 +48,26 @@ struct CampaignCasesTests {
         #expect(rest?.note?.contains("the backend is gone") == true)
     }
 
-    @Test func `a backend that ended by itself is told, whatever lives say`() {
+    @Test func `a backend that exited by itself is reported regardless of the histories`() {
         var outcome = Self.played
-        outcome.asides = [Self.result(.failed)]
+        outcome.invariantViolations = [Self.result(.failed)]
         #expect(outcome.cases.contains { $0.verdict == .failed })
     }
 
-    @Test func `a clause is open when one of twenty lives told nothing`() {
+    @Test func `a clause stays open if one of twenty histories was inconclusive`() {
         var outcome = Self.played
-        outcome.undecidedClauses = ["S-10": 5, "S-11": 3]
+        outcome.inconclusiveClauses = ["S-10": 5, "S-11": 3]
         outcome.inconclusive = ["E908 setup-failed": 7, "E913 machine-busy": 1]
         let cases = outcome.cases
         #expect(cases.map(\.verdict) == [.passed, .inconclusive])
         #expect(cases[1].findings.map(\.code) == [.setupFailed])
     }
 
-    @Test func `a race is told once for each cause`() throws {
+    @Test func `a race is reported once for each signature`() throws {
         var outcome = Self.played
         let result = Self.result(.failed)
-        let cause = LifeCause(try #require(result.findings.first))
-        outcome.unsteady = [Campaign.Unsteady(cause: cause, result: result, count: 3)]
+        let cause = FailureSignature(try #require(result.findings.first))
+        outcome.unsteady = [Campaign.FlakyFailure(cause: cause, result: result, count: 3)]
         let race = outcome.cases.first { $0.contract.id == "histories/unsteady-1" }
         #expect(race?.verdict == .failed)
         #expect(

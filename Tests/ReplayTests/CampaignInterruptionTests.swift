@@ -7,26 +7,26 @@ import Testing
 
 /// What a campaign says beside its lives: nothing of those that are broken off, and whom else the backend
 /// has called.
-@Suite("Campaigns beside their lives")
+@Suite("Interrupted campaigns")
 struct CampaignInterruptionTests {
     /// The webhooks of both plain purchases that a campaign begins with are answered.
     private static let answeredCount = 2
 
     private static func campaign(
-        _ bench: Bench,
-        endsAtFirst: Bool = false,
+        _ bench: SimulationBench,
+        stopsAtFirstFailure: Bool = false,
         time: Duration? = nil
     ) -> Campaign {
-        var generator = LifeGenerator.Options(
-            means: Means(features: [], showsState: true, choosesIDs: false)
+        var generator = HistoryGenerator.Options(
+            means: Capabilities(features: [], showsState: true, choosesIDs: false)
         )
         generator.kinds = [.purchase]
-        generator.disturbances = [.copies]
+        generator.faults = [.duplicate]
         // None is much longer than the others.
-        generator.actsMax = 2
+        generator.operationsMax = 2
         var options = Campaign.Options(seed: 1, jobs: 4, nonce: "t")
-        options.livesMax = 1000
-        options.endsAtFirst = endsAtFirst
+        options.historyCountMax = 1000
+        options.stopsAtFirstFailure = stopsAtFirstFailure
         options.time = time
         options.shrinkTime = .milliseconds(200)
         return Campaign(executor: bench.executor, source: .init(generator), options: options) {
@@ -34,8 +34,8 @@ struct CampaignInterruptionTests {
         }
     }
 
-    @Test func `a life that is broken off counts for nothing`() throws {
-        let bench = Bench()
+    @Test func `an interrupted history does not count`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { backend, arrival in
             guard arrival.event != nil, backend.webhooks.count > Self.answeredCount else {
                 return nil
@@ -50,36 +50,38 @@ struct CampaignInterruptionTests {
             return await run.value
         }
         #expect(bench.backend.webhooks.count > Self.answeredCount, "lives were under way")
-        #expect(outcome.obstacles.isEmpty)
+        #expect(outcome.skipReasons.isEmpty)
         #expect(outcome.found.isEmpty && outcome.unsteady.isEmpty)
         #expect(outcome.inconclusive.isEmpty && outcome.clauses.isEmpty)
         #expect(outcome.cases.allSatisfy { $0.verdict != .failed })
     }
 
-    @Test("a push to nobody is told, and one that comes late is not", arguments: [false, true])
+    @Test("a push to no user is reported, and a late one is not", arguments: [false, true])
     func strayPush(isLate: Bool) throws {
-        let bench = Bench()
-        let stranger = isLate ? "assay-t-0-ada" : "somebody else"
+        let bench = SimulationBench()
+        let unknownUser = isLate ? "assay-t-0-ada" : "somebody else"
         if isLate {
-            bench.world.open("t-0", ids: [stranger], at: bench.executor.base)
+            bench.world.open("t-0", ids: [unknownUser], at: bench.executor.base)
             bench.world.retire("t-0")
         }
-        bench.backend.push(to: stranger, after: .seconds(1))
+        bench.backend.push(to: unknownUser, after: .seconds(1))
         let outcome = try bench.run { bench in
             await bench.clock.pause(.seconds(2))
-            return await Self.campaign(bench, endsAtFirst: true).run()
+            return await Self.campaign(bench, stopsAtFirstFailure: true).run()
         }
-        let stray = outcome.asides.filter { $0.contract.id == "run/reaches-known-people" }
+        let stray = outcome.invariantViolations.filter {
+            $0.contract.id == "run/reaches-known-people"
+        }
         #expect(stray.map(\.verdict) == (isLate ? [] : [.failed]))
     }
 
     /// On a busy machine lives that take their time are no sign of a backend that answers nobody.
     @Test(
-        "what takes as long as lives take here may go on",
+        "a step may last as long as histories last on this machine",
         arguments: [(12, false), (3600, true)]
     )
     func grace(_ seconds: Int, endsEarly: Bool) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         let slow = 20
         bench.backend.answer = { backend, arrival in
             guard arrival.event != nil, backend.webhooks.count > Self.answeredCount else {
@@ -93,15 +95,15 @@ struct CampaignInterruptionTests {
         #expect((outcome.end != nil) == endsEarly, "\(outcome.end ?? "")")
     }
 
-    @Test func `the same backend is wrong to whoever waits for it`() throws {
-        let bench = Bench()
+    @Test func `the same backend fails if the campaign waits for it`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { backend, arrival in
             guard arrival.event != nil, backend.webhooks.count > Self.answeredCount else {
                 return nil
             }
             return .failed(.closed, "the connection was closed")
         }
-        let outcome = try bench.run { await Self.campaign($0, endsAtFirst: true).run() }
-        #expect(outcome.found.first?.cause.code == .noAnswer)
+        let outcome = try bench.run { await Self.campaign($0, stopsAtFirstFailure: true).run() }
+        #expect(outcome.found.first?.cause.code == .noResponse)
     }
 }

@@ -17,7 +17,7 @@ struct CampaignJoinTests {
         return result
     }
 
-    @Test func `lives of all parts count, and what one found takes back what others passed`() {
+    @Test func `histories of all shards count, and one failure revokes a proof of another shard`() {
         let joined = Campaign.joined([
             [
                 Self.result("histories/S-09", "S-09", .passed, runs: 100),
@@ -42,7 +42,7 @@ struct CampaignJoinTests {
         #expect(joined[1].contract.title == "Generated histories that test S-10: 12")
     }
 
-    @Test("the worst that a part says is what all say", arguments: Verdict.allCases)
+    @Test("the worst shard decides the merged verdict", arguments: Verdict.allCases)
     func worst(verdict: Verdict) {
         for other in Verdict.allCases {
             let joined = Campaign.joined([
@@ -56,13 +56,13 @@ struct CampaignJoinTests {
         }
     }
 
-    @Test func `races of several parts are all told`() {
+    @Test func `races of all shards are reported`() {
         let race = Self.result("histories/unsteady-1", "S-03", .failed)
         let joined = Campaign.joined([[race], [race], []])
         #expect(joined.map(\.contract.id) == ["histories/unsteady-1", "histories/unsteady-2"])
     }
 
-    @Test func `nothing comes of nothing`() {
+    @Test func `merging no shards gives no result`() {
         #expect(Campaign.joined([]).isEmpty)
         #expect(Campaign.joined([[], []]).isEmpty)
     }

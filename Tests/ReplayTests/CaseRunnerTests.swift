@@ -5,16 +5,16 @@ import Testing
 @testable import Replay
 
 /// Cases before a backend that the test plays itself, by the real runner.
-struct PlayedCases: Sendable {
-    let bench: Bench
+struct CaseRunnerFixture: Sendable {
+    let bench: SimulationBench
     var contracts: [Contract]
     var jobs = 1
     var seed: UInt64 = 0
     var keepsEvidence = false
-    var looksFirst = false
-    var tellsRaces = true
+    var checksBackendFirst = false
+    var detectsRaces = true
     /// The arrival at which the run is interrupted; the backend answers it as it would.
-    var interruptedAt: (@Sendable (PlayedBackend.Arrival) -> Bool)?
+    var interruptedAt: (@Sendable (ScriptedBackend.Arrival) -> Bool)?
 
     struct Outcome: Sendable {
         let results: [CaseResult]
@@ -34,8 +34,8 @@ struct PlayedCases: Sendable {
             knownFailures: KnownFailures()
         )
         options.keepsEvidence = keepsEvidence
-        options.looksFirst = looksFirst
-        options.tellsRaces = tellsRaces
+        options.checksBackendFirst = checksBackendFirst
+        options.detectsRaces = detectsRaces
         let runner = SuiteRunner(executor: bench.executor, options: options) { event in
             let text: String? =
                 switch event {
@@ -44,7 +44,7 @@ struct PlayedCases: Sendable {
                 case .started(let id): "started \(id)"
                 case .finished(let result, _, _): "finished \(result.contract.id)"
                 case .backendRestarted(let text): "restarted \(text)"
-                case .sideFailed(let reason): "no side \(reason)"
+                case .instanceFailed(let reason): "no side \(reason)"
                 case .stopped(let reasons): "stopped \(reasons.joined(separator: " | "))"
                 }
             log.withLock { log in text.map { log.append($0) } }
@@ -84,7 +84,7 @@ struct CaseRunnerTests {
         )
     }
 
-    private static func answersOnly(_ id: String, _ steps: [Step] = []) -> Contract {
+    private static func contractWithoutState(_ id: String, _ steps: [Step] = []) -> Contract {
         SimulatedContracts.contract(
             id,
             steps.isEmpty ? [SimulatedContracts.deliver("a")] : steps
@@ -93,8 +93,9 @@ struct CaseRunnerTests {
 
     // MARK: Plain cases
 
-    @Test func `a backend that keeps its word passes, and its result says why`() throws {
-        let outcome = try PlayedCases(bench: Bench(), contracts: [Self.purchase()]).run()
+    @Test func `a correct backend passes, and its result gives the reason`() throws {
+        let outcome = try CaseRunnerFixture(bench: SimulationBench(), contracts: [Self.purchase()])
+            .run()
         let result = try #require(outcome["purchase"])
         #expect(result.verdict == .passed)
         #expect(result.settling == .sentinel(quiet: .milliseconds(15)))
@@ -105,22 +106,25 @@ struct CaseRunnerTests {
         #expect(outcome.events == ["calibrated", "started purchase", "finished purchase"])
     }
 
-    @Test func `a case that looks at answers alone needs no calibration`() throws {
-        let bench = Bench()
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+    @Test func `a case that checks only responses needs no calibration`() throws {
+        let bench = SimulationBench()
+        let outcome = try CaseRunnerFixture(
+            bench: bench,
+            contracts: [Self.contractWithoutState("a")]
+        ).run()
         #expect(outcome.verdicts == [.passed])
         #expect(outcome.count("calibrated") == 0)
         #expect(bench.backend.webhooks.count == 1)
     }
 
     @Test(
-        "an end that comes before the answer is tried again with more time",
+        "an expiry before the response is retried with more time",
         arguments: [
             (1, 1, Verdict.passed), (4, 2, .passed), (20, 3, .passed), (40, 3, .inconclusive),
         ]
     )
     func soon(seconds: Int, runs: Int, verdict: Verdict) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         bench.backend.answer = { backend, arrival in
             if arrival.event != nil { await backend.clock.pause(.seconds(seconds)) }
             return nil
@@ -130,26 +134,29 @@ struct CaseRunnerTests {
             spec.endsSoon = true
             delivery.subject = .event(spec)
         }
-        var contract = Self.answersOnly("soon", [purchase, .pass(delivery: "a")])
+        var contract = Self.contractWithoutState("soon", [purchase, .pass(delivery: "a")])
         contract.expectation.within = .seconds(100)
-        let outcome = try PlayedCases(bench: bench, contracts: [contract]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [contract]).run()
         let result = try #require(outcome["soon"])
         #expect(result.verdict == verdict)
         #expect(bench.backend.webhooks.count == runs)
         #expect(result.seconds >= 3, "the end is waited for")
-        #expect(result.findings.map(\.code) == (verdict == .passed ? [] : [.disturbanceMissed]))
+        #expect(result.findings.map(\.code) == (verdict == .passed ? [] : [.faultMissed]))
     }
 
-    @Test func `a failure keeps what was said, and what the backend wrote`() throws {
-        let bench = Bench()
+    @Test func `a failure keeps the exchanges and the backend's output`() throws {
+        let bench = SimulationBench()
         bench.backend.outputText = "panic: no such column"
         bench.backend.answer = { _, arrival in
             arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
         }
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        let outcome = try CaseRunnerFixture(
+            bench: bench,
+            contracts: [Self.contractWithoutState("a")]
+        ).run()
         let result = try #require(outcome["a"])
         #expect(result.verdict == .failed)
-        #expect(result.findings.map(\.code) == [.answerStatus])
+        #expect(result.findings.map(\.code) == [.responseStatus])
         #expect(result.timeline.count { $0.from == .revenueCat } == 1)
         #expect(result.backendOutput == "panic: no such column")
     }
@@ -157,11 +164,11 @@ struct CaseRunnerTests {
     // MARK: The date of the machine
 
     @Test(
-        "a case during which the date is changed runs again with the new date",
+        "a case during a clock change of the machine runs again",
         arguments: [-90_000, -3, 3, 7_200, 40_000_000]
     )
     func dateChange(seconds: Int) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             if arrival.event != nil, bench.machine.dateChange == .zero {
                 bench.machine.dateChange = .seconds(seconds)
@@ -169,20 +176,23 @@ struct CaseRunnerTests {
             return nil
         }
         let contracts = [Self.purchase("first"), Self.purchase("second", like: .once)]
-        let outcome = try PlayedCases(bench: bench, contracts: contracts).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: contracts).run()
         #expect(outcome.verdicts == [.passed, .passed])
         let start = SimulatedClock.start - .seconds(3600)
         #expect(bench.executor.base == start + .seconds(seconds))
     }
 
-    @Test func `a case is not run when the date is changed again and again`() throws {
-        let bench = Bench()
+    @Test func `a case is not run after repeated clock changes`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             guard arrival.event != nil else { return nil }
             bench.machine.dateChange += .seconds(60)
             return .answered(HTTPMessage.Response(500))
         }
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        let outcome = try CaseRunnerFixture(
+            bench: bench,
+            contracts: [Self.contractWithoutState("a")]
+        ).run()
         let result = try #require(outcome["a"])
         #expect(result.verdict == .notRun)
         #expect(result.findings.isEmpty)
@@ -190,23 +200,26 @@ struct CaseRunnerTests {
         #expect(bench.backend.webhooks.count >= 2)
     }
 
-    @Test func `a date that a time service corrects little by little changes nothing`() throws {
-        let bench = Bench()
+    @Test func `gradual clock corrections change nothing`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             if arrival.event != nil { bench.machine.dateChange += .milliseconds(300) }
             return nil
         }
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.purchase()]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.purchase()]).run()
         #expect(outcome.verdicts == [.passed])
         #expect(bench.executor.base == SimulatedClock.start - .seconds(3600))
     }
 
-    @Test func `a call that lacks a descriptor of ours is not run, and no finding`() throws {
-        let bench = Bench()
+    @Test func `a call that lacks a descriptor in Assay is not run, and is not a finding`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             arrival.event == nil ? nil : .failed(.shortage, "out of file descriptors")
         }
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        let outcome = try CaseRunnerFixture(
+            bench: bench,
+            contracts: [Self.contractWithoutState("a")]
+        ).run()
         let result = try #require(outcome["a"])
         #expect(result.verdict == .notRun)
         #expect(result.findings.isEmpty)
@@ -214,35 +227,44 @@ struct CaseRunnerTests {
     }
 
     @Test func `a fake that could not accept a connection is not charged to the backend`() throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         let world = bench.world
         bench.backend.answer = { _, arrival in
             guard arrival.event != nil else { return nil }
             world.shortages.note("out of file descriptors")
             return .answered(HTTPMessage.Response(500))
         }
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        let outcome = try CaseRunnerFixture(
+            bench: bench,
+            contracts: [Self.contractWithoutState("a")]
+        ).run()
         #expect(outcome["a"]?.verdict == .notRun)
         #expect(outcome["a"]?.note == "out of file descriptors")
     }
 
-    @Test func `what the backend wrote explains no wrong answer that it meant`() throws {
-        let bench = Bench()
+    @Test func `backend output does not explain an intended wrong response`() throws {
+        let bench = SimulationBench()
         bench.backend.outputText = "listening"
         bench.backend.answer = { _, arrival in
             arrival.event == nil ? nil : .answered(HTTPMessage.Response(404))
         }
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        let outcome = try CaseRunnerFixture(
+            bench: bench,
+            contracts: [Self.contractWithoutState("a")]
+        ).run()
         #expect(outcome.verdicts == [.failed])
         #expect(outcome["a"]?.backendOutput == nil)
     }
 
-    @Test func `evidence is kept when it is asked for, and judges alike`() throws {
-        var cases = PlayedCases(bench: Bench(), contracts: [Self.purchase(like: .once)])
+    @Test func `evidence is kept on request and gives the same verdict`() throws {
+        var cases = CaseRunnerFixture(
+            bench: SimulationBench(),
+            contracts: [Self.purchase(like: .once)]
+        )
         cases.keepsEvidence = true
         let result = try #require(try cases.run()["purchase"])
         let evidence = try #require(result.evidence)
-        #expect(evidence.twins.count == 2)
+        #expect(evidence.baselines.count == 2)
         #expect(Judge.judge(evidence).verdict == result.verdict)
     }
 
@@ -252,7 +274,7 @@ struct CaseRunnerTests {
     ///
     /// - Returns: The result, and how often the case was played.
     private static func race(refusedRuns: Int) throws -> (result: CaseResult, runCount: Int) {
-        let bench = Bench()
+        let bench = SimulationBench()
         guard case .deliver(var delivery) = SimulatedContracts.deliver("a") else {
             throw CancellationError()
         }
@@ -268,13 +290,13 @@ struct CaseRunnerTests {
             }
             return run < refusedRuns ? .answered(HTTPMessage.Response(500)) : nil
         }
-        let contract = answersOnly("a", [.deliver(delivery)])
-        let outcome = try PlayedCases(bench: bench, contracts: [contract]).run()
+        let contract = contractWithoutState("a", [.deliver(delivery)])
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [contract]).run()
         return (try #require(outcome["a"]), seen.withLock { $0.count })
     }
 
     @Test(
-        "a failure that depends on a moment is played again, and told as the race that it is",
+        "a timing-dependent failure is rerun and reported as a race",
         arguments: [(1, "1 of 4"), (3, "3 of 4"), (9, "all 4 runs")]
     )
     func flips(refusedRuns: Int, text: String) throws {
@@ -284,22 +306,28 @@ struct CaseRunnerTests {
         #expect(runCount == 4)
     }
 
-    @Test func `what passes, and what depends on no moment, is played once`() throws {
+    @Test func `a passing or deterministic case is executed once`() throws {
         let (result, runCount) = try Self.race(refusedRuns: 0)
         #expect(result.verdict == .passed)
         #expect(runCount == 1)
-        let failing = Bench()
+        let failing = SimulationBench()
         failing.backend.answer = { _, arrival in
             arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
         }
-        let outcome = try PlayedCases(bench: failing, contracts: [Self.answersOnly("a")]).run()
+        let outcome = try CaseRunnerFixture(
+            bench: failing,
+            contracts: [Self.contractWithoutState("a")]
+        ).run()
         #expect(outcome["a"]?.hints.isEmpty == true)
         #expect(failing.backend.webhooks.count == 1)
     }
 
     // MARK: Nobody answers
 
-    private static func silent(_ bench: Bench, but answered: @escaping @Sendable (Int) -> Bool) {
+    private static func silent(
+        _ bench: SimulationBench,
+        but answered: @escaping @Sendable (Int) -> Bool
+    ) {
         bench.backend.answer = { backend, arrival in
             guard arrival.event != nil, !answered(backend.webhooks.count) else { return nil }
             await backend.clock.pause(.seconds(3600))
@@ -307,12 +335,12 @@ struct CaseRunnerTests {
         }
     }
 
-    @Test func `after eight cases that nobody answered the rest is not tried`() throws {
-        let bench = Bench()
+    @Test func `after eight cases without a response the rest does not run`() throws {
+        let bench = SimulationBench()
         Self.silent(bench) { _ in false }
-        let outcome = try PlayedCases(
+        let outcome = try CaseRunnerFixture(
             bench: bench,
-            contracts: (0..<12).map { Self.answersOnly("c\($0)") }
+            contracts: (0..<12).map { Self.contractWithoutState("c\($0)") }
         ).run()
         #expect(bench.backend.webhooks.count == CaseRunner.silentCountMax)
         let given = outcome.results.filter { $0.findings.map(\.code) == [.backendGone] }
@@ -328,12 +356,12 @@ struct CaseRunnerTests {
         #expect(outcome.verdicts.count { $0 == .failed } == CaseRunner.silentCountMax)
     }
 
-    @Test func `one case that passed keeps the others being tried`() throws {
-        let bench = Bench()
+    @Test func `one passing case keeps the others running`() throws {
+        let bench = SimulationBench()
         Self.silent(bench) { $0 == 1 }
-        let outcome = try PlayedCases(
+        let outcome = try CaseRunnerFixture(
             bench: bench,
-            contracts: (0..<12).map { Self.answersOnly("c\($0)") }
+            contracts: (0..<12).map { Self.contractWithoutState("c\($0)") }
         ).run()
         // Who is silent after an answer looks wedged and is started again, but not for ever. Each time
         // costs an empty event and one more run.
@@ -346,7 +374,7 @@ struct CaseRunnerTests {
     // MARK: A backend that ends
 
     /// It ends at the first event of that type.
-    private static func ends(_ bench: Bench, at type: String, times: Int = 1) {
+    private static func ends(_ bench: SimulationBench, at type: String, times: Int = 1) {
         let count = Locked(0)
         bench.backend.answer = { backend, arrival in
             guard arrival.event?["type"]?.string == type else { return nil }
@@ -355,22 +383,24 @@ struct CaseRunnerTests {
                 return count
             }
             guard number <= times else { return nil }
-            backend.exitText = "signal 11 ended it"
+            backend.exitDescription = "signal 11 ended it"
             return .failed(.closed, "the connection was reset")
         }
     }
 
     @Test(
-        "a backend that ended is started again, once, and its cases run again",
+        "a crashed backend is restarted once, and its cases run again",
         arguments: [1, 4]
     )
     func revives(jobs: Int) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         Self.ends(bench, at: "RENEWAL", times: 9)
-        var cases = PlayedCases(
+        var cases = CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.answersOnly("crash", [SimulatedContracts.deliver("a", "RENEWAL")])]
-                + (0..<6).map { Self.answersOnly("c\($0)") }
+            contracts: [
+                Self.contractWithoutState("crash", [SimulatedContracts.deliver("a", "RENEWAL")])
+            ]
+                + (0..<6).map { Self.contractWithoutState("c\($0)") }
         )
         cases.jobs = jobs
         let outcome = try cases.run()
@@ -384,14 +414,16 @@ struct CaseRunnerTests {
         #expect(outcome.count("finished crash") == 1)
     }
 
-    @Test func `whom a neighbour's crash disturbed is judged by itself`() throws {
-        let bench = Bench()
+    @Test func `a case disturbed by another case's crash is judged on its own rerun`() throws {
+        let bench = SimulationBench()
         // Once only, beside others: alone it does not crash.
         Self.ends(bench, at: "RENEWAL", times: 1)
-        var cases = PlayedCases(
+        var cases = CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.answersOnly("crash", [SimulatedContracts.deliver("a", "RENEWAL")])]
-                + (0..<3).map { Self.answersOnly("c\($0)") }
+            contracts: [
+                Self.contractWithoutState("crash", [SimulatedContracts.deliver("a", "RENEWAL")])
+            ]
+                + (0..<3).map { Self.contractWithoutState("c\($0)") }
         )
         cases.jobs = 4
         let outcome = try cases.run()
@@ -402,18 +434,20 @@ struct CaseRunnerTests {
         #expect(aside.contract.clause == "S-33")
         #expect(aside.findings.map(\.code) == [.backendExited])
         #expect(aside.findings.first?.actual.hasPrefix("signal 11 ended it, while these") == true)
-        #expect(aside.replays?.contains("crash") == true)
+        #expect(aside.replayedCaseIDs?.contains("crash") == true)
         #expect(aside.timeline.last?.to == .backend)
     }
 
-    @Test func `nobody is played before a backend that ended stands again`() throws {
-        let bench = Bench()
+    @Test func `no case runs until a crashed backend is up again`() throws {
+        let bench = SimulationBench()
         bench.backend.bootTime = .seconds(3)
         Self.ends(bench, at: "RENEWAL", times: 1)
-        var cases = PlayedCases(
+        var cases = CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.answersOnly("crash", [SimulatedContracts.deliver("a", "RENEWAL")])]
-                + (0..<40).map { Self.answersOnly("c\($0)") }
+            contracts: [
+                Self.contractWithoutState("crash", [SimulatedContracts.deliver("a", "RENEWAL")])
+            ]
+                + (0..<40).map { Self.contractWithoutState("c\($0)") }
         )
         cases.jobs = 8
         let outcome = try cases.run()
@@ -423,13 +457,15 @@ struct CaseRunnerTests {
         #expect(bench.backend.refusedCount <= 8)
     }
 
-    @Test func `one that cannot be started again is told of`() throws {
-        let bench = Bench()
+    @Test func `a backend that cannot be restarted is reported`() throws {
+        let bench = SimulationBench()
         Self.ends(bench, at: "RENEWAL", times: 9)
         bench.backend.launchError = "the port is taken"
-        let outcome = try PlayedCases(
+        let outcome = try CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.answersOnly("crash", [SimulatedContracts.deliver("a", "RENEWAL")])]
+            contracts: [
+                Self.contractWithoutState("crash", [SimulatedContracts.deliver("a", "RENEWAL")])
+            ]
         ).run()
         #expect(outcome.count("restarted the port is taken") == 1)
         // Nobody is blamed for what he may not have done; the end is a finding of its own.
@@ -439,14 +475,14 @@ struct CaseRunnerTests {
     }
 
     /// A backend of somebody else's that goes away while a case runs.
-    @Test func `nothing that is missing is held against a backend that went away`() throws {
-        let bench = Bench(isStarted: false)
+    @Test func `missing effects are not charged to a backend that was stopped`() throws {
+        let bench = SimulationBench(isStarted: false)
         bench.backend.answer = { backend, arrival in
             guard arrival.event != nil, backend.webhooks.count > 2 else { return nil }
             backend.isGone = true
             return .failed(.closed, "the connection was reset")
         }
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.purchase()]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.purchase()]).run()
         let result = try #require(outcome["purchase"])
         #expect(result.verdict == .inconclusive)
         #expect(result.findings.map(\.code) == [.backendGone])
@@ -455,7 +491,7 @@ struct CaseRunnerTests {
     // MARK: Later than the case
 
     /// The case's second push comes so long after its event.
-    private static func doubles(_ bench: Bench, after delay: Duration) {
+    private static func doubles(_ bench: SimulationBench, after delay: Duration) {
         bench.backend.pushDelay = nil
         bench.backend.answer = { backend, arrival in
             guard let user = arrival.event?["app_user_id"]?.string else { return nil }
@@ -466,11 +502,11 @@ struct CaseRunnerTests {
         }
     }
 
-    @Test("what comes when the case is over is held against it", arguments: [45, 55])
+    @Test("an effect after the case ended is charged to the case", arguments: [45, 55])
     func lateLook(milliseconds: Int) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         Self.doubles(bench, after: .milliseconds(milliseconds))
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.purchase()]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.purchase()]).run()
         let result = try #require(outcome["purchase"])
         #expect(result.verdict == .failed)
         #expect(result.note == "an effect came after the case ended")
@@ -478,10 +514,10 @@ struct CaseRunnerTests {
         #expect(result.timeline.count { $0.to == .oneSignal } == 2)
     }
 
-    @Test func `what comes while other cases run is held against its own alone`() throws {
-        let bench = Bench()
+    @Test func `an effect during other cases is charged to its own case only`() throws {
+        let bench = SimulationBench()
         Self.doubles(bench, after: .milliseconds(75))
-        let outcome = try PlayedCases(
+        let outcome = try CaseRunnerFixture(
             bench: bench,
             contracts: [Self.purchase("one"), Self.purchase("two"), Self.purchase("three")]
         ).run()
@@ -489,25 +525,25 @@ struct CaseRunnerTests {
         #expect(outcome.verdicts.count { $0 == .passed } == 2)
     }
 
-    @Test func `when the last look is over the verdicts stand`() throws {
-        let bench = Bench()
+    @Test func `after the final recheck the verdicts are final`() throws {
+        let bench = SimulationBench()
         Self.doubles(bench, after: .seconds(20))
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.purchase()]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.purchase()]).run()
         #expect(outcome.verdicts == [.passed])
         #expect(bench.clock.now < .seconds(1))
     }
 
-    @Test func `a suite whose cases all failed is not looked at again`() throws {
-        let bench = Bench()
+    @Test func `a suite with only failed cases gets no final recheck`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
         }
-        _ = try PlayedCases(bench: bench, contracts: [Self.answersOnly("a")]).run()
+        _ = try CaseRunnerFixture(bench: bench, contracts: [Self.contractWithoutState("a")]).run()
         #expect(bench.clock.now < .milliseconds(20), "stragglers of nobody are not waited for")
     }
 
-    @Test func `pushes that came after all make a verdict that rested on none a doubt`() throws {
-        let bench = Bench()
+    @Test func `late pushes turn a verdict based on their absence into a doubt`() throws {
+        let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(6200)
         let contract = SimulatedContracts.contract(
             "quiet",
@@ -515,7 +551,7 @@ struct CaseRunnerTests {
             states: [("access", true)],
             pushes: 0
         )
-        let outcome = try PlayedCases(bench: bench, contracts: [contract]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [contract]).run()
         let result = try #require(outcome["quiet"])
         #expect(result.verdict == .inconclusive)
         #expect(result.findings.map(\.code) == [.unobservable])
@@ -536,7 +572,7 @@ struct CaseRunnerTests {
     }
 
     private static func fails(
-        _ bench: Bench,
+        _ bench: SimulationBench,
         _ outcome: Exchange.Outcome,
         when isBad: @escaping @Sendable ([String]) -> Bool
     ) {
@@ -553,9 +589,9 @@ struct CaseRunnerTests {
         }
     }
 
-    @Test func `every order is tried while none breaks it`() throws {
-        let bench = Bench()
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.three()]).run()
+    @Test func `every order is tried if none fails`() throws {
+        let bench = SimulationBench()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.three()]).run()
         let result = try #require(outcome["orders"])
         #expect(result.verdict == .passed)
         #expect(result.runCount == 5)
@@ -565,11 +601,11 @@ struct CaseRunnerTests {
         #expect(outcome.count("started") == 1)
     }
 
-    @Test func `the smallest reordering that breaks it is named`() throws {
-        let bench = Bench()
+    @Test func `the smallest failing reordering is reported`() throws {
+        let bench = SimulationBench()
         let wrong = Exchange.Outcome.answered(HTTPMessage.Response(409))
         Self.fails(bench, wrong) { $0.first == "EXPIRATION" }
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.three()]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.three()]).run()
         let result = try #require(outcome["orders"])
         #expect(result.verdict == .failed)
         let note = try #require(result.note)
@@ -577,23 +613,23 @@ struct CaseRunnerTests {
         #expect(note.hasSuffix("of 5 orders tried)"))
         #expect(result.contract == Self.three())
         #expect(result.runCount.map { $0 <= 4 } == true)
-        let neighbours = Bench()
+        let neighbours = SimulationBench()
         Self.fails(neighbours, wrong) { $0 == ["RENEWAL"] }
-        let smallest = try PlayedCases(bench: neighbours, contracts: [Self.three()]).run()
+        let smallest = try CaseRunnerFixture(bench: neighbours, contracts: [Self.three()]).run()
         #expect(
             smallest["orders"]?.note?.contains("b, a, c (1 swap of neighboring events;") == true,
             "\(smallest["orders"]?.note ?? "")"
         )
     }
 
-    @Test func `an order that could not be judged broke nothing, and says so`() throws {
-        let bench = Bench(isStarted: false)
+    @Test func `an order that could not be judged is reported as not failing`() throws {
+        let bench = SimulationBench(isStarted: false)
         bench.backend.answer = { backend, arrival in
             guard arrival.event?["type"] == "RENEWAL" else { return nil }
             backend.isGone = true
             return .failed(.refused, "the connection was refused")
         }
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.three()]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [Self.three()]).run()
         let result = try #require(outcome["orders"])
         #expect(result.verdict == .inconclusive)
         let note = try #require(result.note)
@@ -604,7 +640,7 @@ struct CaseRunnerTests {
 
     // MARK: Variations
 
-    private static func varied(_ variation: Variation, _ count: Int) -> Contract {
+    private static func applyingEdits(_ variation: Variation, _ count: Int) -> Contract {
         SimulatedContracts.contract(
             "varied",
             [SimulatedContracts.deliver("a")],
@@ -614,8 +650,11 @@ struct CaseRunnerTests {
 
     @Test("a tolerant backend passes every variation", arguments: Variation.allCases)
     func tolerant(variation: Variation) throws {
-        let bench = Bench()
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.varied(variation, 12)]).run()
+        let bench = SimulationBench()
+        let outcome = try CaseRunnerFixture(
+            bench: bench,
+            contracts: [Self.applyingEdits(variation, 12)]
+        ).run()
         let result = try #require(outcome["varied"])
         #expect(result.verdict == .passed)
         #expect(result.runCount == 12)
@@ -624,17 +663,17 @@ struct CaseRunnerTests {
         #expect(result.found == nil)
     }
 
-    @Test func `what breaks it is made as small as it gets, and kept as a contract`() throws {
-        let bench = Bench()
+    @Test func `a failing variation is shrunk and saved as a contract`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             guard let event = arrival.event else { return nil }
             let isNull = event["offer_code"]?.isNull == true && event["price"]?.isNull == true
             return isNull ? .answered(HTTPMessage.Response(500)) : nil
         }
         // The usual event has neither, so only a variation takes both away.
-        let outcome = try PlayedCases(
+        let outcome = try CaseRunnerFixture(
             bench: bench,
-            contracts: [Self.varied(.nulls, 200)],
+            contracts: [Self.applyingEdits(.nulls, 200)],
             seed: 4
         ).run()
         let result = try #require(outcome["varied"])
@@ -653,13 +692,13 @@ struct CaseRunnerTests {
         #expect(names.isSubset(of: ["offer_code", "price"]), "\(names)")
         #expect(names.contains("price"))
         #expect(result.note?.hasPrefix("smallest failing event: ") == true)
-        #expect(result.contract == Self.varied(.nulls, 200))
+        #expect(result.contract == Self.applyingEdits(.nulls, 200))
         // What was found breaks it again.
-        let again = try PlayedCases(bench: bench, contracts: [found]).run()
+        let again = try CaseRunnerFixture(bench: bench, contracts: [found]).run()
         #expect(again.verdicts == [.failed])
     }
 
-    @Test func `an edit of the store makes no other subscription`() {
+    @Test func `a store edit does not create another subscription`() {
         let store = Delivery.Edit(pointer: JSONPointer(tokens: ["event", "store"]), value: "X")
         let period = Delivery.Edit(
             pointer: JSONPointer(tokens: ["event", "period_type"]),
@@ -674,7 +713,7 @@ struct CaseRunnerTests {
             given: [SimulatedContracts.deliver("a")]
         )
         contract.search = .generated(.enumValues, count: 1)
-        let plan = CasePlan(contract).varied([store, period])
+        let plan = CasePlan(contract).applyingEdits([store, period])
         func edits(_ steps: [Step]) -> [[Delivery.Edit]] {
             steps.compactMap { if case .deliver(let delivery) = $0 { delivery.edits } else { nil } }
         }
@@ -683,12 +722,15 @@ struct CaseRunnerTests {
         #expect(plan.subject.deliveries.map(\.edits) == [[store], [store, period], []])
     }
 
-    @Test func `a backend that fails every event fails the usual one, after few runs`() throws {
-        let bench = Bench()
+    @Test func `a backend that fails every event fails the usual order after few runs`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
         }
-        let outcome = try PlayedCases(bench: bench, contracts: [Self.varied(.sizes, 30)]).run()
+        let outcome = try CaseRunnerFixture(
+            bench: bench,
+            contracts: [Self.applyingEdits(.sizes, 30)]
+        ).run()
         let result = try #require(outcome["varied"])
         #expect(result.verdict == .failed)
         let count = try #require(result.runCount)
@@ -702,16 +744,16 @@ struct CaseRunnerTests {
     private static func crashPoints(_ faults: [CrashFault]) -> Contract {
         SimulatedContracts.contract(
             "points",
-            [SimulatedContracts.deliver("a") { $0.isAlongLadder = true }],
+            [SimulatedContracts.deliver("a") { $0.followsRetrySchedule = true }],
             like: .undisturbed,
             search: .crashPoints(faults)
         )
     }
 
-    @Test func `each call of the golden run is disturbed in each way`() throws {
-        let bench = Bench()
+    @Test func `each call of the golden run gets each fault`() throws {
+        let bench = SimulationBench()
         bench.backend.pushCount = 2
-        let outcome = try PlayedCases(
+        let outcome = try CaseRunnerFixture(
             bench: bench,
             contracts: [Self.crashPoints([.loseAnswer, .serverError])]
         ).run()
@@ -724,26 +766,26 @@ struct CaseRunnerTests {
         )
     }
 
-    @Test func `a golden run without a call cannot be disturbed, and says so`() throws {
-        let bench = Bench()
+    @Test func `a golden run without a call is reported as not testable`() throws {
+        let bench = SimulationBench()
         bench.backend.pushDelay = nil
-        let outcome = try PlayedCases(
+        let outcome = try CaseRunnerFixture(
             bench: bench,
             contracts: [Self.crashPoints([.loseAnswer])]
         ).run()
         let result = try #require(outcome["points"])
         #expect(result.verdict == .inconclusive)
-        #expect(result.findings.map(\.code) == [.disturbanceMissed])
+        #expect(result.findings.map(\.code) == [.faultMissed])
         #expect(result.note == "the golden run made no call")
     }
 
-    @Test func `a golden run in trouble tells its own trouble`() throws {
-        let bench = Bench()
+    @Test func `a problem in a golden run is reported as its own`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             arrival.request.path == "/api/user/register"
                 ? .answered(HTTPMessage.Response(503)) : nil
         }
-        let outcome = try PlayedCases(
+        let outcome = try CaseRunnerFixture(
             bench: bench,
             contracts: [Self.crashPoints([.loseAnswer])]
         ).run()
@@ -755,13 +797,13 @@ struct CaseRunnerTests {
 
     // MARK: Whatever the jobs
 
-    @Test("verdicts do not depend on how many play at once", arguments: UInt64(0)..<6)
+    @Test("verdicts do not depend on the number of jobs", arguments: UInt64(0)..<6)
     func jobs(seed: UInt64) throws {
         var texts: Set<[String]> = []
         for jobs in [1, 3, 16] {
-            let bench = Bench(seed: seed)
+            let bench = SimulationBench(seed: seed)
             Self.fails(bench, .answered(HTTPMessage.Response(409))) { $0 == ["RENEWAL"] }
-            var cases = PlayedCases(
+            var cases = CaseRunnerFixture(
                 bench: bench,
                 contracts: [
                     Self.purchase("one"), Self.purchase("two", pushes: 2), Self.three(),
@@ -775,7 +817,10 @@ struct CaseRunnerTests {
                         ],
                         pushes: 2
                     ),
-                    Self.answersOnly("renewal", [SimulatedContracts.deliver("a", "RENEWAL")]),
+                    Self.contractWithoutState(
+                        "renewal",
+                        [SimulatedContracts.deliver("a", "RENEWAL")]
+                    ),
                 ]
             )
             cases.jobs = jobs

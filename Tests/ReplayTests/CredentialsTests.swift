@@ -10,8 +10,8 @@ import Testing
 /// What requests of the profile's own carry to prove who asks.
 @Suite("Credentials")
 struct CredentialsTests {
-    private static func bench(_ credentials: Profile.Credentials) -> Bench {
-        Bench { profile in
+    private static func bench(_ credentials: Profile.Credentials) -> SimulationBench {
+        SimulationBench { profile in
             profile.session = Profile.Session(
                 endpoint: Profile.Endpoint(method: "POST", path: "/login", body: ["pw": "x"]),
                 token: JSONPointer(tokens: ["token"])
@@ -25,7 +25,7 @@ struct CredentialsTests {
     }
 
     /// Looks twice at Ada.
-    private static func looks(_ bench: Bench) throws -> RunRecord {
+    private static func looks(_ bench: SimulationBench) throws -> RunRecord {
         try bench.run { bench in
             await bench.executor.run(
                 RunPlan(
@@ -34,22 +34,22 @@ struct CredentialsTests {
                     observes: false
                 ),
                 in: "n-1",
-                sight: Bench.sight,
-                within: Bench.within,
+                sight: SimulationBench.sight,
+                within: SimulationBench.within,
                 verdict: { _ in .settled }
             )
         }
     }
 
-    private static func probes(_ bench: Bench) -> [HTTPMessage.Request] {
+    private static func probes(_ bench: SimulationBench) -> [HTTPMessage.Request] {
         bench.backend.arrivals.map(\.request).filter { $0.path.hasPrefix("/test/") }
     }
 
-    private static func logins(_ bench: Bench) -> Int {
+    private static func logins(_ bench: SimulationBench) -> Int {
         bench.backend.arrivals.count { $0.request.path == "/login" }
     }
 
-    @Test func `a probe carries its headers, with the user's id in them`() throws {
+    @Test func `a probe sends its headers with the user's ID`() throws {
         let bench = Self.bench(Self.credentials(["X-Api-Key": "k-1", "X-User": "u {{id}}"]))
         let record = try Self.looks(bench)
         for request in Self.probes(bench) {
@@ -60,7 +60,7 @@ struct CredentialsTests {
         #expect(Self.logins(bench) == 0)
     }
 
-    @Test func `the login is made once, and its answer is reused`() throws {
+    @Test func `the login runs once and its response is reused`() throws {
         let bench = Self.bench(Self.credentials(["authorization": "Bearer {{session}}"]))
         bench.backend.answer = { _, arrival in
             arrival.request.path == "/login"
@@ -73,7 +73,7 @@ struct CredentialsTests {
         )
     }
 
-    @Test func `a session that has ended is opened again, once`() throws {
+    @Test func `an expired session is renewed once`() throws {
         let bench = Self.bench(Self.credentials(["authorization": "Bearer {{session}}"]))
         bench.backend.answer = { backend, arrival in
             let count = backend.arrivals.count { $0.request.path == "/login" }
@@ -116,7 +116,7 @@ struct CredentialsTests {
         (.failed(.closed, "gone"), "got no response"),
     ]
 
-    @Test("without a session nothing is seen, and it is said why", arguments: troubles)
+    @Test("a missing session is unreadable and reported with its reason", arguments: troubles)
     func noSession(outcome: Exchange.Outcome, text: String) throws {
         let bench = Self.bench(Self.credentials(["authorization": "Bearer {{session}}"]))
         bench.backend.answer = { _, arrival in
@@ -137,7 +137,7 @@ struct CredentialsTests {
         #expect(reason.contains(text), "\(reason)")
     }
 
-    @Test func `who asks may be a user of the fake Firebase`() throws {
+    @Test func `the probing user may be a user of the fake Firebase`() throws {
         let bench = Self.bench(Profile.Credentials(actor: "{{id}}"))
         let record = try Self.looks(bench)
         let id = record.namespace.id(of: "ada")
@@ -163,20 +163,20 @@ struct CredentialsTests {
 
     // MARK: Other servers
 
-    @Test func `another server may show the backend's state`() async throws {
-        let world = FakeWorld(
+    @Test func `probes may use another server`() async throws {
+        let world = FakeRegistry(
             journalBytesMax: 1 << 20,
             revenueCatKey: nil,
             oneSignalKey: nil,
             wallClock: { Instant(milliseconds: 1_790_000_000_000) }
         )
         let server = try await FakeServer(.oneSignal, world: world)
-        let origins = Origins()
+        let origins = OriginClients()
         let address = server.baseURL + "/apps/{{id}}?x=1"
-        #expect(Origins.origin(of: address) == server.baseURL)
-        let outcome = await origins.client(Origins.origin(of: address)).send(
+        #expect(OriginClients.origin(of: address) == server.baseURL)
+        let outcome = await origins.client(OriginClients.origin(of: address)).send(
             HTTPMessage.Request("GET", "/apps/1"),
-            within: Patience.hang
+            within: SettleTimeout.hang
         )
         guard case .answered = outcome else {
             Issue.record("\(outcome)")
@@ -187,14 +187,14 @@ struct CredentialsTests {
     }
 
     @Test(
-        "an address is cut where its path begins",
+        "an address is split where its path begins",
         arguments: [
             ("http://127.0.0.1:1/a/b", "http://127.0.0.1:1"), ("http://h", "http://h"),
             ("https://h?x={{id}}", "https://h"), ("/a", ""),
         ]
     )
     func origin(address: String, origin: String) {
-        #expect(Origins.origin(of: address) == origin)
+        #expect(OriginClients.origin(of: address) == origin)
     }
 
     // MARK: Ids that a command prints
@@ -205,14 +205,14 @@ struct CredentialsTests {
         (#"{"id": null}"#, "/id", nil), ("", "", nil), ("u-4", "/id", nil),
     ]
 
-    @Test("a command may print the id of whom it makes", arguments: printed)
+    @Test("a command may print the ID of the account that it creates", arguments: printed)
     func printedID(output: String, pointer: String, id: String?) async throws {
         let pointer = try #require(JSONPointer(pointer))
-        let bench = Bench {
+        let bench = SimulationBench {
             $0.creation = .command(["printf", "%s\\n", output], id: pointer)
         }
         #expect(bench.executor.profile.choosesIDs)
-        var play = bench.executor.blank("n-1")
+        var play = bench.executor.runWithoutSteps("n-1")
         let problem = await play.register("ada")
         if let id {
             #expect(problem == nil)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Replay
 
-@Suite("Deadlines of many calls")
+@Suite("Deadlines of concurrent calls")
 struct DeadlinesTests {
-    @Test func `who is late is told, and who is over is not`() async {
+    @Test func `late calls are reported and finished calls are not`() async {
         let deadlines = Deadlines(RealClock())
         let (told, teller) = AsyncStream.makeStream(of: String.self)
         let now = RealClock().now

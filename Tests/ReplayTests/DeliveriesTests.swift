@@ -28,16 +28,16 @@ struct DeliveriesTests {
         return delivery
     }
 
-    private static func ladder(_ change: (inout Delivery) -> Void = { _ in }) -> Delivery {
+    private static func retrySchedule(_ change: (inout Delivery) -> Void = { _ in }) -> Delivery {
         purchase { delivery in
-            delivery.isAlongLadder = true
+            delivery.followsRetrySchedule = true
             change(&delivery)
         }
     }
 
     /// What is left when the deliveries are made.
-    private struct Made: Sendable {
-        let play: Play
+    private struct DeliveryRun: Sendable {
+        let play: CaseExecution
         let exchanges: [Exchange]
 
         /// The attempts of one delivery.
@@ -56,26 +56,26 @@ struct DeliveriesTests {
 
     private static func make(
         _ deliveries: [Delivery],
-        _ bench: Bench = Bench(),
-        within: Duration = Bench.within
-    ) throws -> Made {
+        _ bench: SimulationBench = SimulationBench(),
+        within: Duration = SimulationBench.within
+    ) throws -> DeliveryRun {
         try bench.run { bench in
             var play = bench.executor.open(
-                Bench.plan(deliveries.map(Step.deliver)),
+                SimulationBench.plan(deliveries.map(Step.deliver)),
                 "n-1",
                 within: within
             )
             for delivery in deliveries {
                 await play.deliver(delivery)
             }
-            return Made(play: play, exchanges: bench.journal("n-1"))
+            return DeliveryRun(play: play, exchanges: bench.journal("n-1"))
         }
     }
 
     // MARK: Once and repeatedly
 
-    @Test func `an event is delivered once, and its answer is written down`() throws {
-        let bench = Bench()
+    @Test func `an event is delivered once and its response is recorded`() throws {
+        let bench = SimulationBench()
         let made = try Self.make([Self.purchase()], bench)
         let attempt = try #require(made.attempts().first)
         #expect(made.attempts().count == 1)
@@ -87,13 +87,13 @@ struct DeliveriesTests {
         #expect(attempt.completed != nil)
         let arrival = try #require(bench.backend.webhooks.first)
         #expect(arrival.request.body == attempt.request.body)
-        #expect(arrival.disturbance == Disturbance.none)
+        #expect(arrival.fault == AttemptFault.none)
         #expect(made.play.bodies["a"] == attempt.request.body)
     }
 
-    @Test("copies carry the same bytes, each over a way of its own", arguments: [2, 3, 7])
+    @Test("copies have the same bytes and separate connections", arguments: [2, 3, 7])
     func copies(times: Int) throws {
-        let bench = Bench { $0.secrets[.revenueCatSigning] = Secret("whsec") }
+        let bench = SimulationBench { $0.secrets[.revenueCatSigning] = Secret("whsec") }
         let made = try Self.make([Self.purchase { $0.times = times }], bench)
         #expect(made.numbers == Array(1...times))
         #expect(Set(made.attempts().map(\.request.body)).count == 1)
@@ -110,7 +110,7 @@ struct DeliveriesTests {
         }
     }
 
-    @Test func `a repeat has the bytes of the first, under a name of its own`() throws {
+    @Test func `a repeat has the bytes of the first delivery and its own name`() throws {
         let again = Delivery(name: "aAgain", subject: .repeats("a"))
         let made = try Self.make([Self.purchase(), again])
         #expect(made.attempts("aAgain").map(\.request.body) == made.attempts().map(\.request.body))
@@ -118,8 +118,7 @@ struct DeliveriesTests {
         #expect(made.play.bodies["aAgain"] == nil, "a repeat of a repeat names the first")
     }
 
-    @Test func `a repeat is changed where its contract says so, and stays the same beside`() throws
-    {
+    @Test func `a repeat is changed only where its contract edits it`() throws {
         let deeper = Self.again("deeper", "a") { $0.nesting = 3 }
         let longer = Self.again("longer", "a") { $0.paddingKilobytes = 40 }
         let made = try Self.make([Self.purchase(), deeper, longer])
@@ -137,18 +136,18 @@ struct DeliveriesTests {
         #expect(made.play.trouble == nil)
     }
 
-    @Test func `a body that is no JSON cannot be changed, and that is no pass`() throws {
+    @Test func `editing a body that is not JSON does not pass`() throws {
         let raw = Delivery(name: "raw", subject: .raw(.text("{")))
         let again = Self.again("again", "raw") { $0.paddingKilobytes = 1 }
         let made = try Self.make([raw, again])
-        guard case .disturbanceMissed(let text) = made.play.trouble else {
+        guard case .faultMissed(let text) = made.play.trouble else {
             Issue.record("\(String(describing: made.play.trouble))")
             return
         }
         #expect(text.contains("'again'"))
     }
 
-    @Test func `as deep as any contract may ask`() throws {
+    @Test func `edits work at the maximum nesting depth`() throws {
         let deep = 100_000
         let made = try Self.make([Self.purchase { $0.nesting = deep }])
         let body = try #require(made.attempts().first).request.body
@@ -157,13 +156,13 @@ struct DeliveriesTests {
         #expect(made.play.trouble == nil)
     }
 
-    @Test func `a delivery that is made twice counts on`() throws {
+    @Test func `a delivery that is made twice keeps counting attempts`() throws {
         let made = try Self.make([Self.purchase { $0.times = 2 }, Self.purchase()])
         #expect(made.numbers == [1, 2, 3])
     }
 
-    @Test func `a delay passes for the contract and costs nothing`() throws {
-        let bench = Bench()
+    @Test func `a delay advances the contract's clock without real waiting`() throws {
+        let bench = SimulationBench()
         let made = try Self.make(
             [Self.purchase(), Self.purchase("b") { $0.delay = .seconds(3600) }],
             bench
@@ -176,8 +175,8 @@ struct DeliveriesTests {
         #expect(bench.world.clock(of: "n-1") == base + .seconds(3600))
     }
 
-    @Test func `what is dropped is told to nobody, and took place all the same`() throws {
-        let bench = Bench()
+    @Test func `a dropped event is not sent but did happen`() throws {
+        let bench = SimulationBench()
         let made = try Self.make(
             [Self.purchase { $0.isDropped = true }, Self.purchase("b") { $0.times = 2 }],
             bench
@@ -196,20 +195,21 @@ struct DeliveriesTests {
         #expect(bought?.members.isEmpty == false)
     }
 
-    @Test func `what the store never told of cannot be delivered`() throws {
-        let bench = Bench()
+    @Test func `an event that the store never produced cannot be delivered`() throws {
+        let bench = SimulationBench()
         let told = Delivery(name: "told", subject: .told("RENEWAL"))
         let made = try Self.make([told], bench)
         #expect(
-            made.play.trouble == .disturbanceMissed("the simulated store sent no RENEWAL event")
+            made.play.trouble == .faultMissed("the simulated store sent no RENEWAL event")
         )
         #expect(bench.backend.webhooks.isEmpty)
     }
 
-    @Test func `no attempt is dated in the future, and each is later than the last`() throws {
-        let bench = Bench { $0.secrets[.revenueCatSigning] = Secret("whsec") }
+    @Test func `no attempt is dated in the future, and each is later than the previous one`() throws
+    {
+        let bench = SimulationBench { $0.secrets[.revenueCatSigning] = Secret("whsec") }
         bench.backend.answer = { _, _ in .answered(HTTPMessage.Response(500)) }
-        let made = try Self.make([Self.ladder()], bench)
+        let made = try Self.make([Self.retrySchedule()], bench)
         let name = WebhookSignature.fieldName.lowercased()
         let times = made.attempts().compactMap { exchange -> Int64? in
             let parts = exchange.request[field: name]?.split(separator: ",") ?? []
@@ -228,15 +228,15 @@ struct DeliveriesTests {
     private static let minutes: [Int64] = [0, 5, 15, 35, 75, 155]
 
     @Test("RevenueCat tries up to six times, minutes apart", arguments: 0...8)
-    func ladder(failing: Int) throws {
-        let bench = Bench()
+    func retrySchedule(failing: Int) throws {
+        let bench = SimulationBench()
         let count = Log()
         bench.backend.answer = { _, arrival in
             guard arrival.event != nil else { return nil }
             count.write("")
             return .answered(HTTPMessage.Response(count.lines.count <= failing ? 500 : 200))
         }
-        let made = try Self.make([Self.ladder()], bench)
+        let made = try Self.make([Self.retrySchedule()], bench)
         let wanted = min(failing + 1, 6)
         #expect(made.numbers == Array(1...wanted))
         #expect(
@@ -247,37 +247,37 @@ struct DeliveriesTests {
     }
 
     @Test(
-        "only a 200 ends the ladder",
+        "only a 200 ends the retry schedule",
         arguments: [
             (200, 1), (201, 6), (202, 6), (204, 6), (301, 6), (400, 6), (401, 6), (404, 6),
             (409, 6), (429, 6), (500, 6), (503, 6),
         ]
     )
     func success(status: Int, attempts: Int) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             arrival.event == nil ? nil : .answered(HTTPMessage.Response(status))
         }
-        #expect(try Self.make([Self.ladder()], bench).numbers.count == attempts)
+        #expect(try Self.make([Self.retrySchedule()], bench).numbers.count == attempts)
     }
 
-    @Test func `a TEST event is sent once, as its sender does, and so is its repetition`() throws {
-        let bench = Bench()
+    @Test func `a TEST event and its repeat are sent once`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             arrival.event == nil ? nil : .answered(HTTPMessage.Response(500))
         }
         let spec = EventSpec(type: "TEST", user: "ada")
         var test = Delivery(name: "a", subject: .event(spec))
-        test.isAlongLadder = true
-        let again = Self.again("b", "a") { $0.isAlongLadder = true }
+        test.followsRetrySchedule = true
+        let again = Self.again("b", "a") { $0.followsRetrySchedule = true }
         let made = try Self.make([test, again], bench)
         #expect(made.attempts("a").count == 1)
         #expect(made.attempts("b").count == 1)
     }
 
-    @Test("a probe that fails is read again, once", arguments: [(0, 1), (1, 2), (2, 2), (9, 2)])
+    @Test("a failed probe is read again once", arguments: [(0, 1), (1, 2), (2, 2), (9, 2)])
     func probe(failing: Int, reads: Int) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         let count = Log()
         bench.backend.answer = { _, arrival in
             guard arrival.request.method == "GET" else { return nil }
@@ -287,7 +287,11 @@ struct DeliveriesTests {
             )
         }
         let statuses = try bench.run { bench in
-            let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+            let play = bench.executor.open(
+                SimulationBench.plan([]),
+                "n-1",
+                within: SimulationBench.within
+            )
             await play.probe(["ada"])
             return bench.journal("n-1").compactMap { $0.response?.status }
         }
@@ -295,8 +299,8 @@ struct DeliveriesTests {
         #expect(statuses.last == (failing < 2 ? 200 : 500))
     }
 
-    @Test func `Purchasely has a ladder of its own`() throws {
-        let bench = Bench {
+    @Test func `Purchasely has its own retry schedule`() throws {
+        let bench = SimulationBench {
             $0.endpoints["purchasely-webhook"] = Profile.Endpoint(method: "PUT", path: "/hooks/py")
             $0.secrets[.purchaselySigning] = Secret("key")
         }
@@ -304,7 +308,7 @@ struct DeliveriesTests {
         let spec = PurchaselySpec(name: "ACTIVATE", user: "ada")
         var delivery = Delivery(name: "a", subject: .purchasely(spec))
         delivery.provider = .purchasely
-        delivery.isAlongLadder = true
+        delivery.followsRetrySchedule = true
         let made = try Self.make([delivery], bench)
         #expect(made.numbers.count == 26)
         #expect(made.attempts().allSatisfy { $0.from == .purchasely })
@@ -317,28 +321,28 @@ struct DeliveriesTests {
         #expect(seconds == [0, 15, 31, 62, 158])
     }
 
-    @Test func `no answer in time is no answer`() throws {
-        let bench = Bench()
+    @Test func `a response after the timeout counts as no response`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { backend, arrival in
             guard arrival.event != nil else { return nil }
             if backend.webhooks.count == 1 { await backend.clock.pause(.seconds(3600)) }
             return nil
         }
-        let made = try Self.make([Self.ladder()], bench)
+        let made = try Self.make([Self.retrySchedule()], bench)
         try #require(made.numbers == [1, 2])
         let text = "no complete response within 60000 ms"
         #expect(made.attempts()[0].outcome == .failed(.timedOut, text))
         #expect(made.attempts()[1].response?.status == 200)
     }
 
-    @Test("after two silences in a run a tenth is enough", arguments: [60, 20, 2])
+    @Test("after two timeouts in a run a tenth of the timeout is enough", arguments: [60, 20, 2])
     func silences(seconds: Int64) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         bench.backend.answer = { backend, arrival in
             if arrival.event != nil { await backend.clock.pause(.seconds(3600)) }
             return nil
         }
-        let made = try Self.make([Self.ladder()], bench, within: .seconds(seconds))
+        let made = try Self.make([Self.retrySchedule()], bench, within: .seconds(seconds))
         let waits = made.attempts().map { attempt in
             ((attempt.completed ?? 0) - attempt.invoked) / 1000
         }
@@ -352,16 +356,16 @@ struct DeliveriesTests {
 
     /// In which way each attempt reaches the backend, and how it is written down.
     @Test(
-        "attempts are cut, hung up on and unheard, in that order",
+        "attempts are truncated, disconnected and lost in that order",
         arguments: [
             (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (2, 1, 0), (1, 1, 1), (0, 2, 2),
         ] as [(Int, Int, Int)]
     )
     func disturbed(cut: Int, hungUp: Int, unheard: Int) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         let made = try Self.make(
             [
-                Self.ladder {
+                Self.retrySchedule {
                     $0.requestsCut = cut
                     $0.hangUps = hungUp
                     $0.answersLost = unheard
@@ -369,11 +373,11 @@ struct DeliveriesTests {
             ],
             bench
         )
-        let ways: [Disturbance] =
-            [Disturbance](repeating: .cutRequest, count: cut)
-            + [Disturbance](repeating: .hangUp, count: hungUp)
-            + [Disturbance](repeating: .none, count: unheard + 1)
-        #expect(bench.backend.webhooks.map(\.disturbance) == ways)
+        let ways: [AttemptFault] =
+            [AttemptFault](repeating: .truncatedRequest, count: cut)
+            + [AttemptFault](repeating: .disconnect, count: hungUp)
+            + [AttemptFault](repeating: .none, count: unheard + 1)
+        #expect(bench.backend.webhooks.map(\.fault) == ways)
         let kinds = made.attempts().map { exchange in
             switch exchange.outcome {
             case .requestCut: "cut"
@@ -390,8 +394,8 @@ struct DeliveriesTests {
         if cut > 0 { #expect(bench.backend.owned.count == 1, "what is cut takes no effect") }
     }
 
-    @Test func `what nobody heard was a success all the same, and is kept`() throws {
-        let made = try Self.make([Self.ladder { $0.answersLost = 1 }])
+    @Test func `a delivery with a lost response succeeded and is kept`() throws {
+        let made = try Self.make([Self.retrySchedule { $0.answersLost = 1 }])
         guard case .answerLost(let response?)? = made.attempts().first?.outcome else {
             Issue.record("the first answer was not lost")
             return
@@ -400,12 +404,12 @@ struct DeliveriesTests {
     }
 
     /// Minutes lie between two attempts, so whatever the first has begun is over by the second.
-    @Test("the next attempt comes when all is quiet", arguments: [0, 3, 99, 140])
+    @Test("the next attempt comes when the backend is idle", arguments: [0, 3, 99, 140])
     func quiet(pushDelay: Int) throws {
-        let bench = Bench()
+        let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(pushDelay)
         bench.backend.pushCount = 1
-        _ = try Self.make([Self.ladder { $0.answersLost = 1 }], bench)
+        _ = try Self.make([Self.retrySchedule { $0.answersLost = 1 }], bench)
         let times = bench.backend.webhooks.map(\.time)
         try #require(times.count == 2)
         let answered = times[0] + .milliseconds(2)
@@ -416,24 +420,24 @@ struct DeliveriesTests {
 
     // MARK: Nobody there
 
-    @Test func `copies stop when the backend is gone`() throws {
-        let bench = Bench()
+    @Test func `copies stop if the backend is unreachable`() throws {
+        let bench = SimulationBench()
         bench.backend.isGone = true
         let made = try Self.make([Self.purchase { $0.times = 5 }], bench)
         #expect(made.numbers == [1])
         #expect(made.play.trouble == .backendGone("the connection was refused"))
     }
 
-    @Test func `the ladder stops when the backend is gone`() throws {
-        let bench = Bench()
+    @Test func `the retry schedule stops if the backend is unreachable`() throws {
+        let bench = SimulationBench()
         bench.backend.isGone = true
-        let made = try Self.make([Self.ladder()], bench)
+        let made = try Self.make([Self.retrySchedule()], bench)
         #expect(made.numbers == [1])
         #expect(made.play.trouble == .backendGone("the connection was refused"))
     }
 
-    @Test func `one refused connection is not the end while it still answers others`() throws {
-        let bench = Bench()
+    @Test func `one refused connection is not the end while others get responses`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { backend, arrival in
             guard arrival.event != nil, backend.webhooks.count == 1 else { return nil }
             return .failed(.refused, "the queue was full")
@@ -441,33 +445,36 @@ struct DeliveriesTests {
         let copies = try Self.make([Self.purchase { $0.times = 3 }], bench)
         #expect(copies.play.trouble == nil)
         #expect(copies.numbers == [1, 2, 3])
-        let ladder = Bench()
-        ladder.backend.answer = bench.backend.answer
-        let made = try Self.make([Self.ladder()], ladder)
+        let retrySchedule = SimulationBench()
+        retrySchedule.backend.answer = bench.backend.answer
+        let made = try Self.make([Self.retrySchedule()], retrySchedule)
         #expect(made.play.trouble == nil)
         #expect(made.numbers == [1, 2])
     }
 
-    @Test func `a connection that breaks is answered by the next attempt, not by a verdict`() throws
-    {
-        let bench = Bench()
+    @Test func `a broken connection is retried and gives no verdict`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { backend, arrival in
             guard arrival.event != nil, backend.webhooks.count < 3 else { return nil }
             return .failed(.closed, "the connection was reset")
         }
-        let made = try Self.make([Self.ladder()], bench)
+        let made = try Self.make([Self.retrySchedule()], bench)
         #expect(made.numbers == [1, 2, 3])
         #expect(made.play.trouble == nil)
     }
 
-    @Test func `a cancellation ends the ladder after the attempt that goes on`() throws {
-        let bench = Bench()
+    @Test func `a cancellation ends the retry schedule after the current attempt`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, _ in .answered(HTTPMessage.Response(500)) }
         let count = try bench.run { bench in
             let work = bench.clock.task {
-                var play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+                var play = bench.executor.open(
+                    SimulationBench.plan([]),
+                    "n-1",
+                    within: SimulationBench.within
+                )
                 withUnsafeCurrentTask { $0?.cancel() }
-                await play.deliver(Self.ladder())
+                await play.deliver(Self.retrySchedule())
                 return play.attemptCounts["a"]
             }
             return await work.value

@@ -5,7 +5,7 @@ import Testing
 @testable import Replay
 
 /// A case lets a call fail that the backend may not make at all.
-@Suite("Faults that have no call to hit")
+@Suite("Faults without a matching call")
 struct FaultWithoutCallTests {
     /// A purchase while RevenueCat's REST API fails.
     private static func contract(like relation: Expectation.Relation?) -> Contract {
@@ -31,19 +31,20 @@ struct FaultWithoutCallTests {
         like relation: Expectation.Relation?,
         readsIn isRead: @escaping @Sendable (_ event: Int) -> Bool
     ) throws -> CaseResult {
-        let bench = Bench()
+        let bench = SimulationBench()
         bench.backend.answer = { backend, arrival in
             if let user = arrival.event?["app_user_id"]?.string, isRead(backend.webhooks.count) {
                 backend.call(.revenueCat, Self.read(user))
             }
             return nil
         }
-        let outcome = try PlayedCases(bench: bench, contracts: [contract(like: relation)]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [contract(like: relation)])
+            .run()
         return try #require(outcome["unreadable"])
     }
 
     @Test(
-        "a backend that makes no such call without the fault either has nothing to break",
+        "a backend that never makes the call is not testable",
         arguments: [Expectation.Relation.undisturbed, nil]
     )
     func neverReads(relation: Expectation.Relation?) throws {
@@ -60,7 +61,7 @@ struct FaultWithoutCallTests {
     }
 
     /// Calibration delivers two events, and the baseline runs before the case.
-    @Test func `a call that only the run without the fault made leaves a doubt`() throws {
+    @Test func `a call made only in the fault-free run leaves a doubt`() throws {
         let events = Locked(0)
         let result = try Self.result(like: .undisturbed) { _ in
             events.withLock { count in
@@ -69,6 +70,6 @@ struct FaultWithoutCallTests {
             }
         }
         #expect(result.verdict == .inconclusive)
-        #expect(result.findings.map(\.code) == [.disturbanceMissed])
+        #expect(result.findings.map(\.code) == [.faultMissed])
     }
 }

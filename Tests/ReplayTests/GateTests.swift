@@ -11,13 +11,13 @@ struct GateTests {
         _ seed: UInt64 = 0,
         _ work: @escaping @Sendable (SimulatedClock) async -> Value
     ) throws -> Value {
-        let machine = SimulatedMachine(seed: seed, load: Bench.exact)
+        let machine = SimulatedMachine(seed: seed, load: SimulationBench.exact)
         let value = machine.run { await work(SimulatedClock(machine: machine)) }
-        guard let value else { throw Bench.Stuck() }
+        guard let value else { throw SimulationBench.Stuck() }
         return value
     }
 
-    @Test("bodies pass when it opens, and not before", arguments: UInt64(0)..<20)
+    @Test("bodies pass when the gate opens, and not before", arguments: UInt64(0)..<20)
     func passes(seed: UInt64) throws {
         let passed = try Self.run(seed) { clock in
             let gate = Gate()
@@ -40,19 +40,19 @@ struct GateTests {
         #expect(passed.2.allSatisfy { $0 == .milliseconds(14) })
     }
 
-    @Test func `what comes to an open gate passes at once`() throws {
+    @Test func `a request at an open gate passes at once`() throws {
         let passed = try Self.run { _ in
             let gate = Gate()
             gate.open()
             let first = await gate.pass(lane: 1)
             await gate.reached(7)
-            await gate.opened()
+            await gate.waitUntilOpen()
             return first
         }
         #expect(passed)
     }
 
-    @Test("a broken gate lets nothing pass, before and after", arguments: UInt64(0)..<8)
+    @Test("a broken gate lets nothing pass", arguments: UInt64(0)..<8)
     func breaks(seed: UInt64) throws {
         let passed = try Self.run(seed) { clock in
             let gate = Gate()
@@ -68,7 +68,7 @@ struct GateTests {
         let count = try Self.run { clock in
             let gate = Gate()
             let held = clock.task { await gate.pass(lane: 1) }
-            gate.arrive(lane: 2)
+            gate.countArrival(lane: 2)
             await gate.reached(2)
             gate.open()
             return await held.value
@@ -76,7 +76,7 @@ struct GateTests {
         #expect(count)
     }
 
-    @Test func `one lane counts once, however often it comes`() throws {
+    @Test func `each lane counts once`() throws {
         let order = try Self.run { clock in
             let gate = Gate()
             let log = Log()
@@ -84,12 +84,12 @@ struct GateTests {
                 await gate.reached(2)
                 log.write("two")
             }
-            gate.arrive(lane: 1)
-            gate.arrive(lane: 1)
+            gate.countArrival(lane: 1)
+            gate.countArrival(lane: 1)
             let again = clock.task { await gate.pass(lane: 1) }
             await clock.pause(.milliseconds(1))
             log.write("still one")
-            gate.arrive(lane: 9)
+            gate.countArrival(lane: 9)
             await watcher.value
             gate.open()
             _ = await again.value
@@ -98,7 +98,7 @@ struct GateTests {
         #expect(order == ["still one", "two"])
     }
 
-    @Test func `those who wait for fewer go on first`() throws {
+    @Test func `requests that wait for fewer others pass first`() throws {
         let order = try Self.run { clock in
             let gate = Gate()
             let log = Log()
@@ -110,7 +110,7 @@ struct GateTests {
             }
             for lane in 1...3 {
                 await clock.pause(.milliseconds(1))
-                gate.arrive(lane: lane)
+                gate.countArrival(lane: lane)
             }
             for watcher in watchers { await watcher.value }
             return log.lines
@@ -118,12 +118,15 @@ struct GateTests {
         #expect(order == ["1 at 1", "2 at 2", "3 at 3"])
     }
 
-    @Test("whoever waits for more than come goes on when it opens", arguments: [true, false])
+    @Test(
+        "a request that waits for too many others passes when the gate opens",
+        arguments: [true, false]
+    )
     func opensForWatchers(isBroken: Bool) throws {
         let isOver = try Self.run { clock in
             let gate = Gate()
             let watchers = [
-                clock.task { await gate.reached(99) }, clock.task { await gate.opened() },
+                clock.task { await gate.reached(99) }, clock.task { await gate.waitUntilOpen() },
             ]
             await clock.pause(.milliseconds(1))
             gate.open(breaking: isBroken)
@@ -133,7 +136,7 @@ struct GateTests {
         #expect(isOver)
     }
 
-    @Test func `opening twice is opening once`() throws {
+    @Test func `opening a gate twice has no further effect`() throws {
         let passed = try Self.run { clock in
             let gate = Gate()
             let waiting = clock.task { await gate.pass(lane: 1) }
@@ -145,12 +148,12 @@ struct GateTests {
         #expect(passed)
     }
 
-    @Test func `a gate equals itself alone`() {
+    @Test func `a gate equals only itself`() {
         let (one, other) = (Gate(), Gate())
         #expect(one == one)
         #expect(one != other)
-        #expect(Disturbance.held(one, percent: 50) == .held(one, percent: 50))
-        #expect(Disturbance.held(one, percent: 50) != .held(one, percent: 100))
+        #expect(AttemptFault.held(one, percent: 50) == .held(one, percent: 50))
+        #expect(AttemptFault.held(one, percent: 50) != .held(one, percent: 100))
         #expect(Set([one, one, other]).count == 2)
     }
 }

@@ -4,13 +4,13 @@ import Testing
 @testable import Replay
 
 /// A clock whose time is what the test says; whoever sleeps on it decides how late it wakes.
-final class HandClock: RunClock, @unchecked Sendable {
+final class ManualClock: RunClock, @unchecked Sendable {
     var now: Duration = .seconds(100)
     /// How much later than meant each sleep ends; those that are not named end in time.
     var lateness: [Duration] = []
     private(set) var sleeps: [Duration] = []
     /// Called before each sleep.
-    var onSleep: (HandClock) -> Void = { _ in }
+    var onSleep: (ManualClock) -> Void = { _ in }
 
     var wall: Instant { Instant(milliseconds: now.milliseconds) }
     var executor: (any TaskExecutor)? { nil }
@@ -24,11 +24,13 @@ final class HandClock: RunClock, @unchecked Sendable {
 }
 
 /// What of the time that passed this process really had, and what rests on it.
-@Suite("Heartbeat and patience")
+@Suite("Heartbeat and settle timeout")
 struct HeartbeatTests {
     /// A heart that has beaten as often as there are latenesses, each beat so much later than meant.
-    private static func beaten(_ lateness: [Duration]) async -> (Heartbeat, HandClock) {
-        let clock = HandClock()
+    private static func heartbeatWithLateness(_ lateness: [Duration]) async -> (
+        Heartbeat, ManualClock
+    ) {
+        let clock = ManualClock()
         let heartbeat = Heartbeat(clock)
         clock.lateness = lateness
         let beats = lateness.count
@@ -41,14 +43,14 @@ struct HeartbeatTests {
     }
 
     /// A heart in the middle of beating, of which the test is the clock.
-    private final class Chest: @unchecked Sendable {
-        let clock = HandClock()
+    private final class HeartbeatFixture: @unchecked Sendable {
+        let clock = ManualClock()
         let heartbeat: Heartbeat
 
         init() { heartbeat = Heartbeat(clock) }
 
         /// Runs the work in the middle of a beat: while the heart sleeps.
-        func whileBeating(_ work: @escaping (Chest) -> Void) async {
+        func runWithHeartbeat(_ work: @escaping (HeartbeatFixture) -> Void) async {
             clock.onSleep = { clock in
                 clock.onSleep = { _ in }
                 work(self)
@@ -59,20 +61,20 @@ struct HeartbeatTests {
     }
 
     @Test(
-        "a late beat loses what it is late beyond the grace",
+        "a late heartbeat loses the time beyond the grace period",
         arguments: [
             (0, 0), (10, 0), (25, 0), (26, 1), (75, 50), (500, 475), (9000, 8975),
         ] as [(Int, Int)]
     )
     func lateness(late: Int, lost: Int) async {
-        let (heartbeat, clock) = await Self.beaten([.milliseconds(late)])
+        let (heartbeat, clock) = await Self.heartbeatWithLateness([.milliseconds(late)])
         let start: Duration = .seconds(100)
         #expect(heartbeat.lost(since: start) == .milliseconds(lost))
-        #expect(clock.now - heartbeat.counted == .milliseconds(lost))
+        #expect(clock.now - heartbeat.usableTime == .milliseconds(lost))
     }
 
-    @Test func `losses add up, and the longest is known`() async {
-        let (heartbeat, _) = await Self.beaten(
+    @Test func `lost times add up, and the longest is known`() async {
+        let (heartbeat, _) = await Self.heartbeatWithLateness(
             [.milliseconds(125), .milliseconds(5), .milliseconds(1025), .milliseconds(625)]
         )
         #expect(heartbeat.lost(since: .seconds(100)) == .milliseconds(100 + 1000 + 600))
@@ -81,26 +83,28 @@ struct HeartbeatTests {
         #expect(starvation?.lost == .milliseconds(1700))
     }
 
-    @Test func `what a browser lost counts, in one piece and not twice`() async {
-        let (heartbeat, clock) = await Self.beaten([.milliseconds(325)])
+    @Test func `time lost in a browser counts once`() async {
+        let (heartbeat, clock) = await Self.heartbeatWithLateness([.milliseconds(325)])
         let start: Duration = .seconds(100)
         #expect(heartbeat.lost(since: start) == .milliseconds(300))
         clock.now += .milliseconds(600)
-        heartbeat.lose(.milliseconds(400), during: .milliseconds(600))
+        heartbeat.recordLostTime(.milliseconds(400), during: .milliseconds(600))
         clock.now += .milliseconds(600)
-        heartbeat.lose(.milliseconds(400), during: .milliseconds(600))
+        heartbeat.recordLostTime(.milliseconds(400), during: .milliseconds(600))
         #expect(heartbeat.lost(since: start) == .milliseconds(300 + 800))
         #expect(heartbeat.starvation(since: start)?.longest == .milliseconds(300 + 800))
-        heartbeat.lose(.milliseconds(400), during: .milliseconds(600))
+        heartbeat.recordLostTime(.milliseconds(400), during: .milliseconds(600))
         #expect(heartbeat.lost(since: start) == .milliseconds(1100), "that span was told already")
         clock.now += .seconds(5)
-        heartbeat.lose(.milliseconds(100), during: .milliseconds(600))
+        heartbeat.recordLostTime(.milliseconds(100), during: .milliseconds(600))
         #expect(heartbeat.lost(since: start) == .milliseconds(1200))
         #expect(heartbeat.starvation(since: start)?.longest == .milliseconds(1100), "another piece")
     }
 
-    @Test func `what was lost before a moment is not lost since`() async {
-        let (heartbeat, clock) = await Self.beaten([.milliseconds(1025), .zero, .zero])
+    @Test func `time lost before an instant does not count after it`() async {
+        let (heartbeat, clock) = await Self.heartbeatWithLateness([
+            .milliseconds(1025), .zero, .zero,
+        ])
         let end: Duration = .seconds(100) + Heartbeat.period + .milliseconds(1025)
         #expect(heartbeat.lost(since: end) == .seconds(1), "it ended then")
         #expect(heartbeat.lost(since: end + .microseconds(1)) == .zero)
@@ -108,13 +112,13 @@ struct HeartbeatTests {
         #expect(heartbeat.starvation(since: clock.now) == nil)
     }
 
-    @Test func `whoever asks in the middle of a stall learns of it before the beat that is due`()
+    @Test func `a query during a stall includes the stall before the next heartbeat`()
         async
     {
-        let chest = Chest()
-        await chest.whileBeating { chest in
+        let chest = HeartbeatFixture()
+        await chest.runWithHeartbeat { chest in
             let start = chest.clock.now
-            #expect(chest.heartbeat.counted == start)
+            #expect(chest.heartbeat.usableTime == start)
             chest.clock.now = start + Heartbeat.period + Heartbeat.grace
             #expect(chest.heartbeat.lost(since: start) == .zero, "late by no more than the grace")
             chest.clock.now += .seconds(2)
@@ -124,66 +128,68 @@ struct HeartbeatTests {
             chest.clock.now += Heartbeat.period
             #expect(chest.heartbeat.lost(since: start) == .seconds(2))
             #expect(
-                chest.clock.now - chest.heartbeat.counted == .seconds(2),
+                chest.clock.now - chest.heartbeat.usableTime == .seconds(2),
                 "counted time goes on"
             )
         }
     }
 
-    @Test func `while no suite runs nothing is lost`() async {
-        let clock = HandClock()
+    @Test func `without a running suite no time is lost`() async {
+        let clock = ManualClock()
         let heartbeat = Heartbeat(clock)
         clock.now += .seconds(3600)
         #expect(heartbeat.lost(since: .zero) == .zero)
-        #expect(heartbeat.counted == clock.now)
-        let (rested, later) = await Self.beaten([.zero])
+        #expect(heartbeat.usableTime == clock.now)
+        let (rested, later) = await Self.heartbeatWithLateness([.zero])
         later.now += .seconds(3600)
         #expect(rested.lost(since: .zero) == .zero, "it stopped when the suite did")
     }
 
     @Test(
-        "what is too little to decide anything is not told, unless it cut a wait short",
+        "a short starvation is not reported unless it cut a wait short",
         arguments: [(524, false), (525, true), (5000, true)] as [(Int, Bool)]
     )
     func starvation(late: Int, isTold: Bool) async {
-        let (heartbeat, _) = await Self.beaten([.milliseconds(late)])
+        let (heartbeat, _) = await Self.heartbeatWithLateness([.milliseconds(late)])
         #expect(RunRecord.Starvation.longestMax == .milliseconds(500))
         #expect((heartbeat.starvation(since: .zero) != nil) == isTold)
         let cut = heartbeat.starvation(since: .zero, isCut: true)
         #expect(cut?.longest == .milliseconds(late - 25))
     }
 
-    @Test func `a wait that was cut short is told even where nothing was lost`() async {
-        let (heartbeat, _) = await Self.beaten([.zero])
+    @Test func `a wait that was cut short is reported even without lost time`() async {
+        let (heartbeat, _) = await Self.heartbeatWithLateness([.zero])
         let cut = heartbeat.starvation(since: .zero, isCut: true)
         #expect(cut == RunRecord.Starvation(longest: .zero, lost: .zero, tookFromWait: true))
-        #expect(cut?.heldUpTheWait == true)
+        #expect(cut?.didShortenWait == true)
     }
 
     @Test(
-        "a stall counts against the wait that it fell into, and not against one that began later",
+        "a stall counts against the wait during which it happened",
         arguments: [(nil, true), (.zero, true), (.microseconds(1), false)] as [(Duration?, Bool)]
     )
     func stallOfWait(later: Duration?, tookFromWait: Bool) async {
-        let (heartbeat, _) = await Self.beaten([.milliseconds(1025), .milliseconds(425)])
+        let (heartbeat, _) = await Self.heartbeatWithLateness([
+            .milliseconds(1025), .milliseconds(425),
+        ])
         let end: Duration = .seconds(100) + Heartbeat.period + .milliseconds(1025)
         let starvation = heartbeat.starvation(since: .zero, waitBegan: later.map { end + $0 })
         #expect(starvation?.longest == .seconds(1))
-        #expect(starvation?.heldUpTheWait == tookFromWait)
+        #expect(starvation?.didShortenWait == tookFromWait)
     }
 
-    @Test func `the oldest losses are forgotten, and the sum is not`() async {
-        let (heartbeat, clock) = await Self.beaten(
+    @Test func `the oldest losses are forgotten, and the sum is kept`() async {
+        let (heartbeat, clock) = await Self.heartbeatWithLateness(
             [Duration](repeating: .milliseconds(35), count: 5000)
         )
-        #expect(clock.now - heartbeat.counted == .milliseconds(50_000))
+        #expect(clock.now - heartbeat.usableTime == .milliseconds(50_000))
         let kept = heartbeat.lost(since: .zero)
         #expect(kept < .milliseconds(50_000))
         #expect(kept >= .milliseconds(30_000))
     }
 
-    @Test func `a suite beside another does not stop the heart that both need`() throws {
-        let bench = Bench()
+    @Test func `a second suite does not stop the shared heartbeat`() throws {
+        let bench = SimulationBench()
         let lost = try bench.run { bench in
             let heartbeat = bench.executor.heartbeat
             let long = bench.clock.task { await heartbeat.beat() }
@@ -205,73 +211,76 @@ struct HeartbeatTests {
 
     // MARK: Patience
 
-    @Test func `patience ends when its time has counted`() {
-        let clock = HandClock()
-        let patience = Patience(.milliseconds(100), Heartbeat(clock), clock)
-        #expect(!patience.isOver)
+    @Test func `a settle timeout ends when its time has counted`() {
+        let clock = ManualClock()
+        let settleTimeout = SettleTimeout(.milliseconds(100), Heartbeat(clock), clock)
+        #expect(!settleTimeout.isOver)
         clock.now += .milliseconds(99)
-        #expect(!patience.isOver)
+        #expect(!settleTimeout.isOver)
         clock.now += .milliseconds(1)
-        #expect(patience.isOver)
-        #expect(!patience.isCut)
-        #expect(patience.start == .seconds(100))
+        #expect(settleTimeout.isOver)
+        #expect(!settleTimeout.isCut)
+        #expect(settleTimeout.start == .seconds(100))
     }
 
-    @Test func `no patience is over at once`() {
-        let clock = HandClock()
-        #expect(Patience(.zero, Heartbeat(clock), clock).isOver)
+    @Test func `an empty settle timeout ends at once`() {
+        let clock = ManualClock()
+        #expect(SettleTimeout(.zero, Heartbeat(clock), clock).isOver)
     }
 
-    @Test func `time that nobody had does not count, up to four times the limit`() async {
-        let chest = Chest()
-        await chest.whileBeating { chest in
-            let patience = Patience(.seconds(1), chest.heartbeat, chest.clock)
+    @Test func `lost time does not count, up to four times the limit`() async {
+        let chest = HeartbeatFixture()
+        await chest.runWithHeartbeat { chest in
+            let settleTimeout = SettleTimeout(.seconds(1), chest.heartbeat, chest.clock)
             chest.clock.now += .seconds(2)
-            #expect(!patience.isOver, "all but 75 ms of it were lost")
+            #expect(!settleTimeout.isOver, "all but 75 ms of it were lost")
             chest.clock.now += .seconds(1)
-            #expect(!patience.isOver)
-            #expect(!patience.isCut)
+            #expect(!settleTimeout.isOver)
+            #expect(!settleTimeout.isCut)
             chest.clock.now += .seconds(1)
-            #expect(patience.isOver, "a machine that is always busy must not hold it up forever")
-            #expect(patience.isCut)
+            #expect(
+                settleTimeout.isOver,
+                "a machine that is always busy must not hold it up forever"
+            )
+            #expect(settleTimeout.isCut)
         }
     }
 
-    @Test func `a pause is never longer than what is left of the limit`() async {
-        let clock = HandClock()
-        let patience = Patience(.milliseconds(100), Heartbeat(clock), clock)
-        await patience.pause(.milliseconds(30))
-        await patience.pause(.milliseconds(500))
+    @Test func `a pause never exceeds the remaining time`() async {
+        let clock = ManualClock()
+        let settleTimeout = SettleTimeout(.milliseconds(100), Heartbeat(clock), clock)
+        await settleTimeout.pause(.milliseconds(30))
+        await settleTimeout.pause(.milliseconds(500))
         #expect(clock.sleeps == [.milliseconds(30), .milliseconds(70)])
-        #expect(patience.isOver)
+        #expect(settleTimeout.isOver)
         // Whoever pauses all the same gives way to others, but hardly.
-        await patience.pause(.seconds(5))
+        await settleTimeout.pause(.seconds(5))
         #expect(clock.sleeps.last == .microseconds(1))
     }
 
-    @Test func `waiting for its end takes just its time`() async {
-        let clock = HandClock()
-        await Patience(.milliseconds(250), Heartbeat(clock), clock).elapse()
+    @Test func `waiting for the timeout takes exactly its time`() async {
+        let clock = ManualClock()
+        await SettleTimeout(.milliseconds(250), Heartbeat(clock), clock).waitUntilOver()
         #expect(clock.now == .seconds(100) + .milliseconds(250))
         #expect(clock.sleeps.count == 1, "one sleep, and no looking again and again")
     }
 
-    @Test func `waiting for its end goes on for what was lost`() throws {
-        let bench = Bench()
-        let took = try bench.beating { bench in
+    @Test func `waiting for the timeout is extended by lost time`() throws {
+        let bench = SimulationBench()
+        let took = try bench.runWithHeartbeat { bench in
             let start = bench.clock.now
             await bench.clock.pause(.milliseconds(1))
-            await bench.executor.patience(.milliseconds(300)).elapse()
+            await bench.executor.settleTimeout(.milliseconds(300)).waitUntilOver()
             return bench.clock.now - start
         }
         #expect(took == .milliseconds(301))
     }
 
-    @Test func `a cancellation ends it`() throws {
-        let bench = Bench()
+    @Test func `a cancellation ends the settle timeout`() throws {
+        let bench = SimulationBench()
         let took = try bench.run { bench in
             let waiting = bench.clock.task {
-                await bench.executor.patience(.seconds(1000)).elapse()
+                await bench.executor.settleTimeout(.seconds(1000)).waitUntilOver()
             }
             await bench.clock.pause(.milliseconds(7))
             waiting.cancel()
@@ -282,15 +291,15 @@ struct HeartbeatTests {
     }
 
     @Test(
-        "after a later event stragglers have a second, or twenty times what is usual, but no more than the profile's patience",
+        "after a later event late effects have a second or twenty latencies, at most the settle timeout",
         arguments: [
             (1, 2000, 1000), (50, 2000, 1000), (51, 2000, 1020), (99, 2000, 1980),
             (100, 2000, 2000), (500, 2000, 2000), (1, 300, 300),
         ] as [(Int, Int, Int)]
     )
-    func shortPatience(latency: Int, patience: Int, wanted: Int) {
-        let bench = Bench { $0.patience = .milliseconds(patience) }
-        let short = bench.executor.shortPatience(.milliseconds(latency))
+    func shortSettleTimeout(latency: Int, settleTimeout: Int, wanted: Int) {
+        let bench = SimulationBench { $0.settleTimeout = .milliseconds(settleTimeout) }
+        let short = bench.executor.shortSettleTimeout(.milliseconds(latency))
         #expect(short == .milliseconds(wanted))
     }
 }

@@ -13,7 +13,7 @@ struct InterceptionTests {
     ) async throws {
         let folder = NSTemporaryDirectory() + "assay interception \(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let world = FakeWorld(
+        let world = FakeRegistry(
             journalBytesMax: 1 << 20,
             wallClock: { Instant(milliseconds: 1_700_000_000_000) }
         )
@@ -29,7 +29,7 @@ struct InterceptionTests {
         await interception.stop()
     }
 
-    @Test func `lists that somebody set already are added to`() async throws {
+    @Test func `existing lists in variables are extended`() async throws {
         try await with { interception in
             let variables = interception.environment(inheriting: [
                 "NODE_OPTIONS": "--enable-source-maps", "PYTHONPATH": "/own", "SSL_CERT_FILE": "/x",
@@ -49,7 +49,7 @@ struct InterceptionTests {
         }
     }
 
-    @Test func `every file that a variable names is there`() async throws {
+    @Test func `every file named in a variable exists`() async throws {
         try await with { interception in
             let files = FileManager.default
             let variables = interception.environment(inheriting: [:])
@@ -72,7 +72,7 @@ struct InterceptionTests {
         }
     }
 
-    @Test func `who may call others trusts them as before`() async throws {
+    @Test func `allowed hosts stay trusted as before`() async throws {
         try await with(allowing: ["db.example"]) { interception in
             let variables = interception.environment(inheriting: [:])
             #expect(variables["NO_PROXY"] == "localhost,127.0.0.1,::1,db.example")
@@ -82,7 +82,7 @@ struct InterceptionTests {
     }
 
     @Test(
-        "nothing lets a service through",
+        "no setting lets a service call through",
         arguments: [
             "api.onesignal.com", "API.RevenueCat.com", "googleapis.com", "com", "", "a:443",
             "https://a", "*.a",

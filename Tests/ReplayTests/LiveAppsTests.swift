@@ -33,22 +33,22 @@ struct LiveAppsTests {
     private static func run(
         _ steps: [Step],
         users: [String] = ["guest"],
-        _ bench: Bench = Bench(),
-        sight: RunRecord.Sight = Bench.sight
+        _ bench: SimulationBench = SimulationBench(),
+        sight: RunRecord.Observability = SimulationBench.sight
     ) throws -> RunRecord {
         try bench.run { bench in
             await bench.executor.run(
                 RunPlan(steps: steps, users: users, observes: false),
                 in: "n-1",
                 sight: sight,
-                within: Bench.within
+                within: SimulationBench.within
             ) { _ in .settled }
         }
     }
 
-    private static func gestures(_ record: RunRecord) -> [String] {
+    private static func userActions(_ record: RunRecord) -> [String] {
         record.exchanges.compactMap {
-            if case .gesture(let name) = $0.purpose { name } else { nil }
+            if case .userAction(let name) = $0.purpose { name } else { nil }
         }
     }
 
@@ -56,14 +56,14 @@ struct LiveAppsTests {
 
     private static let guest = act(.launch) { $0.anonymous = "guest" }
 
-    @Test func `what a guest buys is told to the backend under the guest's id`() throws {
-        let bench = Bench()
+    @Test func `a guest purchase is sent to the backend under the guest's ID`() throws {
+        let bench = SimulationBench()
         let record = try Self.run(
             [Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE")],
             bench
         )
         #expect(record.trouble == nil)
-        #expect(Self.gestures(record) == ["launch", "purchase"])
+        #expect(Self.userActions(record) == ["launch", "purchase"])
         let event = try #require(bench.backend.webhooks.first?.event)
         #expect(event["type"] == "INITIAL_PURCHASE")
         #expect(event["app_user_id"]?.string == record.namespace.id(of: "guest"))
@@ -71,12 +71,12 @@ struct LiveAppsTests {
         #expect(record.exchanges.contains { $0.to == .revenueCat && $0.from == .app })
     }
 
-    @Test func `a renewal that the store makes is told like any other event`() throws {
-        let bench = Bench()
+    @Test func `a renewal by the store is sent like any event`() throws {
+        let bench = SimulationBench()
         let record = try Self.run(
             [
                 Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE", "bought"),
-                .phone(.store(StoreAct(name: "renew", user: "guest"))),
+                .phone(.store(FakeStoreAction(name: "renew", user: "guest"))),
                 Self.told("RENEWAL", "renewed"),
             ],
             bench
@@ -90,8 +90,8 @@ struct LiveAppsTests {
         #expect(users == [record.namespace.id(of: "guest")])
     }
 
-    @Test func `each event is told once, and what else was told is named`() throws {
-        let bench = Bench()
+    @Test func `each event is sent once, and further events are reported`() throws {
+        let bench = SimulationBench()
         let record = try Self.run(
             [
                 Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE", "one"),
@@ -101,18 +101,18 @@ struct LiveAppsTests {
         )
         #expect(
             record.trouble
-                == .disturbanceMissed("the simulated store sent no INITIAL_PURCHASE event")
+                == .faultMissed("the simulated store sent no INITIAL_PURCHASE event")
         )
         #expect(bench.backend.webhooks.count == 1)
         let other = try Self.run([Self.guest, Self.act(.purchase), Self.told("REFUND")])
         let text = "the simulated store sent no REFUND event; it sent INITIAL_PURCHASE"
-        #expect(other.trouble == .disturbanceMissed(text))
+        #expect(other.trouble == .faultMissed(text))
     }
 
-    @Test("an app asks a backend that works later when it has", arguments: [true, false])
+    @Test("an app polls a backend that processes events later", arguments: [true, false])
     func asksLater(worksLater: Bool) throws {
-        let bench = Bench()
-        var sight = Bench.sight
+        let bench = SimulationBench()
+        var sight = SimulationBench.sight
         sight.worksLater = worksLater
         let steps = [
             Self.guest, Self.act(.purchase), Self.told("INITIAL_PURCHASE"), Self.act(.refresh),
@@ -127,16 +127,16 @@ struct LiveAppsTests {
         #expect(paths.lastIndex(of: "/api/user/register").map { $0 > lastWebhook } == true)
     }
 
-    @Test func `what the store refuses is trouble, and names it`() throws {
+    @Test func `a refusal of the store is a run problem that names the action`() throws {
         let record = try Self.run([
-            Self.guest, .phone(.store(StoreAct(name: "renew", user: "guest"))),
+            Self.guest, .phone(.store(FakeStoreAction(name: "renew", user: "guest"))),
         ])
         guard case .actFailed? = record.trouble else {
             Issue.record("a renewal of nothing was taken: \(String(describing: record.trouble))")
             return
         }
         let unknown = try Self.run([
-            Self.guest, .phone(.store(StoreAct(name: "frobnicate", user: "guest"))),
+            Self.guest, .phone(.store(FakeStoreAction(name: "frobnicate", user: "guest"))),
         ])
         #expect(unknown.trouble == .actFailed("the store does not support 'frobnicate'"))
     }
@@ -145,8 +145,8 @@ struct LiveAppsTests {
 
     private static let launch = act(.launch, .despia)
 
-    @Test func `a launch registers the phone at the backend itself`() throws {
-        let bench = Bench()
+    @Test func `a launch registers the phone at the backend`() throws {
+        let bench = SimulationBench()
         let record = try Self.run([Self.launch], users: [], bench)
         #expect(record.trouble == nil)
         let registrations = bench.backend.arrivals.filter {
@@ -162,11 +162,11 @@ struct LiveAppsTests {
         #expect(call.phone?.name == "phone")
         #expect(call.response?.status == 200)
         #expect(record.exchanges.contains { $0.purpose == .screen }, "what it shows is kept")
-        #expect(Self.gestures(record).first == "launch")
+        #expect(Self.userActions(record).first == "launch")
     }
 
-    @Test func `what is bought on the phone is told under the id that it registered`() throws {
-        let bench = Bench()
+    @Test func `a phone purchase is sent under the registered ID`() throws {
+        let bench = SimulationBench()
         let record = try Self.run(
             [
                 Self.launch, Self.act(.upgrade, .despia), Self.complete(),
@@ -185,8 +185,8 @@ struct LiveAppsTests {
         #expect(registered.contains { $0 == buyer })
     }
 
-    @Test func `nothing of ours travels with what an app says`() throws {
-        let bench = Bench()
+    @Test func `app requests carry no Assay headers`() throws {
+        let bench = SimulationBench()
         _ = try Self.run(
             [Self.launch, Self.act(.upgrade, .despia), Self.complete()],
             users: [],
@@ -201,7 +201,7 @@ struct LiveAppsTests {
 
     /// The way to the backend, by plan: what the app hears, and whether the backend took the call.
     @Test(
-        "what is planned for a call decides what the app hears of it",
+        "a planned response decides what the app receives",
         arguments: [
             (AppBackendPlan.Answer.status(503), true), (.reset, false), (.never, false),
             (.slow(.seconds(3)), true), (.ok, true),
@@ -210,7 +210,7 @@ struct LiveAppsTests {
     func planned(answer: AppBackendPlan.Answer, reaches: Bool) throws {
         var plan = AppBackendPlan()
         plan.answers["register"] = [answer]
-        let bench = Bench()
+        let bench = SimulationBench()
         let record = try Self.run([.phone(.backend(plan)), Self.launch], users: [], bench)
         let calls = record.exchanges.filter { $0.purpose == .appCall("register") }
         if case .status = answer {
@@ -227,15 +227,15 @@ struct LiveAppsTests {
         #expect(reaches ? first != nil : calls.count == bench.backend.arrivals.count)
     }
 
-    @Test func `a kill ends the app's page, and a launch opens another that knows its id`() throws {
-        let bench = Bench()
+    @Test func `a kill closes the page, and the next launch restores its ID`() throws {
+        let bench = SimulationBench()
         let record = try Self.run(
             [Self.launch, Self.act(.kill, .despia), Self.launch],
             users: [],
             bench
         )
         #expect(record.trouble == nil)
-        #expect(Self.gestures(record) == ["launch", "kill", "launch"])
+        #expect(Self.userActions(record) == ["launch", "kill", "launch"])
         let ids = bench.backend.arrivals.compactMap { arrival -> String? in
             guard arrival.request.path == "/api/user/register" else { return nil }
             return (try? JSONValue(parsing: arrival.request.body))?["appUserId"]?.string
@@ -245,8 +245,8 @@ struct LiveAppsTests {
         #expect(loads.isSuperset(of: ["1", "2"]))
     }
 
-    @Test func `thirty virtual seconds cost none of ours`() throws {
-        let bench = Bench()
+    @Test func `thirty virtual seconds take no real time`() throws {
+        let bench = SimulationBench()
         let record = try Self.run(
             [Self.launch, Self.act(.wait, .despia) { $0.time = .seconds(30) }],
             users: [],
@@ -256,7 +256,7 @@ struct LiveAppsTests {
         #expect(bench.clock.now < .seconds(1))
     }
 
-    @Test func `the same seed plays the same phones, to the letter`() throws {
+    @Test func `the same seed produces identical phone runs`() throws {
         func played(_ seed: UInt64) throws -> [Exchange] {
             try Self.run(
                 [
@@ -264,7 +264,7 @@ struct LiveAppsTests {
                     Self.told("INITIAL_PURCHASE"),
                 ],
                 users: [],
-                Bench(seed: seed)
+                SimulationBench(seed: seed)
             ).exchanges
         }
         #expect(try played(3) == played(3))

@@ -21,21 +21,21 @@ struct LogExcerptTests {
         #expect(LogExcerpt.of(text, lineCountMax: count) == wanted)
     }
 
-    @Test func `every line of an excerpt is a whole line of the log, or says what is missing`() {
+    @Test func `every excerpt line is a complete log line or an omission mark`() {
         let lines = (0..<200).map { number in
             "\(number) " + String(repeating: "y", count: number * 37 % 3_000)
                 + (number == 90 ? " error" : "")
         }
         let excerpt = LogExcerpt.of(lines.joined(separator: "\n"), lineCountMax: 12)
         for line in excerpt.split(separator: "\n").map(String.init) {
-            let isWhole = line == LogExcerpt.gap || lines.contains(line)
+            let isWhole = line == LogExcerpt.gapMarker || lines.contains(line)
             #expect(isWhole || line.hasSuffix(" more characters)"), "\(line.prefix(20))")
         }
         #expect(excerpt.split(separator: "\n").count == 13)
     }
 
     @Test(
-        "a port in use is recognized in the words of each runtime",
+        "a port conflict is recognized in the output of each runtime",
         arguments: [
             "Error: listen EADDRINUSE: address already in use 127.0.0.1:3000",
             "OSError: [Errno 98] Address already in use",

@@ -7,25 +7,25 @@ import Testing
 @testable import Replay
 
 /// Lives of an app on a machine that has no time for all that are played at once.
-@Suite("Campaigns of a phone")
+@Suite("Phone campaigns")
 struct PhoneCampaignTests {
     /// The built-in app on a machine that has time for so many lives at once.
-    private struct Machine: Sendable {
+    private struct StarvedCampaign: Sendable {
         let places: Int
         var time: Duration?
-        let machine = SimulatedMachine(seed: 0, load: Bench.exact)
+        let machine = SimulatedMachine(seed: 0, load: SimulationBench.exact)
         let playing = Locked(0)
         let plays = Locked<[(count: Int, isStarved: Bool)]>([])
 
         func run() -> Campaign.Outcome? {
             let clock = SimulatedClock(machine: machine)
             var options = Campaign.Options(seed: 3, jobs: 16, nonce: "seed")
-            options.livesMax = 40
+            options.historyCountMax = 40
             options.time = time
             let (places, playing, plays) = (places, playing, plays)
-            let player = PhoneCampaign.Player(
+            let player = PhoneCampaign.InputExecutor(
                 profile: Profile(),
-                cast: .scripted,
+                executorSet: .scripted,
                 options: options,
                 clock: clock
             ) { plan, name, _ in
@@ -52,40 +52,43 @@ struct PhoneCampaignTests {
         }
     }
 
-    @Test("what starved is played again, with fewer beside it", arguments: 1...3)
+    @Test("a starved history reruns with less concurrency", arguments: 1...3)
     func starved(places: Int) throws {
-        let machine = Machine(places: places)
+        let machine = StarvedCampaign(places: places)
         let outcome = try #require(machine.run())
         let plays = machine.plays.withLock { $0 }
         let starvedCount = plays.count(where: \.isStarved)
         #expect(starvedCount > 0, "the beginning is too many for \(places)")
-        #expect(outcome.progress.lives == 40)
+        #expect(outcome.progress.histories == 40)
         #expect(outcome.inconclusive.isEmpty, "each told something at last")
         #expect(outcome.found.isEmpty)
         #expect(outcome.end == nil)
         #expect(plays.count == 40 + starvedCount)
     }
 
-    @Test func `a machine without any time is told, and each life had it alone at last`() throws {
-        let machine = Machine(places: 0)
+    @Test
+    func `a permanently starved machine is reported, and each history ran exclusively at last`()
+        throws
+    {
+        let machine = StarvedCampaign(places: 0)
         let outcome = try #require(machine.run())
-        let lives = outcome.progress.lives
-        #expect(outcome.inconclusive == ["E913 machine-busy": lives])
+        let histories = outcome.progress.histories
+        #expect(outcome.inconclusive == ["E913 machine-busy": histories])
         let alone = machine.plays.withLock { $0.count { $0.count == 1 } }
-        #expect(alone >= lives)
+        #expect(alone >= histories)
         #expect(outcome.end?.contains("machine-busy") == true, "\(outcome.end ?? "")")
     }
 
-    @Test func `when the time is over, what is left told nothing`() throws {
-        let machine = Machine(places: 0, time: .seconds(2))
+    @Test func `after the time limit the remaining histories are inconclusive`() throws {
+        let machine = StarvedCampaign(places: 0, time: .seconds(2))
         let outcome = try #require(machine.run())
-        #expect(outcome.progress.lives == 4)
+        #expect(outcome.progress.histories == 4)
         #expect(outcome.inconclusive == ["E913 machine-busy": 4])
         #expect(machine.plays.withLock { $0.count } == 4)
     }
 
-    @Test func `a machine with time for all plays as many as it may`() throws {
-        let machine = Machine(places: 16)
+    @Test func `an idle machine runs the maximum number concurrently`() throws {
+        let machine = StarvedCampaign(places: 16)
         let outcome = try #require(machine.run())
         #expect(outcome.inconclusive.isEmpty)
         #expect(machine.plays.withLock { $0.map(\.count).max() } == 16)

@@ -18,19 +18,23 @@ struct PreflightTests {
     ]
 
     private static func outcome(
-        _ bench: Bench,
+        _ bench: SimulationBench,
         _ contracts: [Contract] = contracts,
-        looksFirst: Bool = true
-    ) throws -> PlayedCases.Outcome {
-        try PlayedCases(bench: bench, contracts: contracts, looksFirst: looksFirst).run()
+        checksBackendFirst: Bool = true
+    ) throws -> CaseRunnerFixture.Outcome {
+        try CaseRunnerFixture(
+            bench: bench,
+            contracts: contracts,
+            checksBackendFirst: checksBackendFirst
+        ).run()
     }
 
     /// A backend that answers these requests with that status.
     private static func bench(
         _ status: Int,
         where isMeant: @escaping @Sendable (HTTPMessage.Request) -> Bool
-    ) -> Bench {
-        let bench = Bench()
+    ) -> SimulationBench {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             isMeant(arrival.request) ? .answered(HTTPMessage.Response(status)) : nil
         }
@@ -39,8 +43,8 @@ struct PreflightTests {
 
     private static let webhook = "/api/webhooks/revenuecat"
 
-    @Test func `a backend in order stops nothing`() throws {
-        let outcome = try Self.outcome(Bench())
+    @Test func `a correct backend passes the preflight`() throws {
+        let outcome = try Self.outcome(SimulationBench())
         #expect(outcome.verdicts == [.passed, .passed])
         #expect(outcome.count("stopped") == 0)
     }
@@ -56,7 +60,7 @@ struct PreflightTests {
         ),
     ]
 
-    @Test("no case is played, and one line says why", arguments: stops)
+    @Test("no case runs, and one line gives the reason", arguments: stops)
     func stopped(status: Int, path: String, says: String) throws {
         let bench = Self.bench(status) { $0.path == path }
         let outcome = try Self.outcome(bench)
@@ -66,8 +70,8 @@ struct PreflightTests {
         #expect(outcome.results.allSatisfy { !$0.isDeclaredUnsupported }, "it is not green")
     }
 
-    @Test func `the path that answers is named`() throws {
-        let bench = Bench()
+    @Test func `the path that responds is reported`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             switch arrival.request.path {
             case Self.webhook: .answered(HTTPMessage.Response(404))
@@ -80,15 +84,15 @@ struct PreflightTests {
         #expect(note.contains("endpoints: {revenuecat-webhook: POST /webhooks/rc}"))
     }
 
-    @Test("other answers are findings of cases", arguments: [500, 400, 429, 204])
+    @Test("other statuses are left to the cases", arguments: [500, 400, 429, 204])
     func judged(status: Int) throws {
         let outcome = try Self.outcome(Self.bench(status) { $0.path == Self.webhook })
         #expect(outcome.count("stopped") == 0)
         #expect(outcome.count("started") == 2)
     }
 
-    @Test func `an event that is refused now and then is a finding of a case`() throws {
-        let bench = Bench()
+    @Test func `an event that is sometimes refused is a finding of a case`() throws {
+        let bench = SimulationBench()
         let count = Locked(0)
         bench.backend.answer = { _, arrival in
             guard arrival.request.path == Self.webhook else { return nil }
@@ -101,12 +105,12 @@ struct PreflightTests {
         #expect(try Self.outcome(bench).count("stopped") == 0)
     }
 
-    @Test func `a fake that refuses the backend's key stops the run`() throws {
-        let bench = Bench()
+    @Test func `a refused backend key stops the run`() throws {
+        let bench = SimulationBench()
         bench.backend.pushDelay = nil
         bench.backend.answer = { backend, arrival in
             if let user = arrival.event?["app_user_id"]?.string {
-                var push = PlayedBackend.notification(to: user)
+                var push = ScriptedBackend.notification(to: user)
                 push.fields[0] = HTTPMessage.Field("authorization", "Key another")
                 backend.call(.oneSignal, push)
             }
@@ -119,13 +123,13 @@ struct PreflightTests {
         #expect(!note.contains("another"))
     }
 
-    @Test func `whoever does not look first plays all the same`() throws {
+    @Test func `without preflight the cases run anyway`() throws {
         let bench = Self.bench(404) { $0.path == Self.webhook }
-        let outcome = try Self.outcome(bench, looksFirst: false)
+        let outcome = try Self.outcome(bench, checksBackendFirst: false)
         #expect(outcome.count("started") == 2)
     }
 
-    @Test func `a run without RevenueCat's events asks nothing of its webhook`() throws {
+    @Test func `a run without RevenueCat events does not check the webhook`() throws {
         let bench = Self.bench(404) { $0.path == Self.webhook }
         let contract = SimulatedContracts.contract("nothing", [], states: [("access", false)])
         #expect(try Self.outcome(bench, [contract]).count("stopped") == 0)
@@ -144,8 +148,8 @@ struct PreflightTests {
         return call
     }
 
-    @Test func `a guessed route that nobody serves is not configured`() throws {
-        let bench = Bench {
+    @Test func `a guessed route that is not served counts as not configured`() throws {
+        let bench = SimulationBench {
             $0.creation = .request(Profile.Endpoint(method: "POST", path: "/signup"))
         }
         bench.backend.answer = { _, arrival in
@@ -162,10 +166,10 @@ struct PreflightTests {
         #expect(outcome["purchase"]?.verdict == .passed, "it calls no such route")
     }
 
-    @Test func `a route that the profile names is judged`() throws {
-        let bench = Bench {
+    @Test func `a route in the profile is judged`() throws {
+        let bench = SimulationBench {
             $0.creation = .request(Profile.Endpoint(method: "POST", path: "/signup"))
-            $0.guessed = []
+            $0.defaultedEndpoints = []
         }
         bench.backend.answer = { _, arrival in
             switch arrival.request.path {

@@ -42,7 +42,7 @@ struct ReferenceBackendTests {
             fields: [HTTPMessage.Field("content-type", "application/json")],
             body: body.bytes
         )
-        guard case .answered(let response) = await client.send(request, within: Patience.hang)
+        guard case .answered(let response) = await client.send(request, within: SettleTimeout.hang)
         else {
             Issue.record("\(path) gave no answer")
             return (0, .null)
@@ -105,14 +105,18 @@ struct ReferenceBackendTests {
         }
     }
 
-    @Test func `registration is an upsert that forgets nothing`() async throws {
+    @Test func `registration is an upsert that keeps existing data`() async throws {
         try await with { client in
             let first = try await register(client, "ada")
             #expect(first["deviceToken"] != nil)
             let second = try await register(client, "ada", platform: nil)
             #expect(second["deviceToken"] == nil)
             let request = HTTPMessage.Request("GET", "/test/users/ada")
-            guard case .answered(let response) = await client.send(request, within: Patience.hang)
+            guard
+                case .answered(let response) = await client.send(
+                    request,
+                    within: SettleTimeout.hang
+                )
             else {
                 Issue.record("no answer")
                 return
@@ -149,7 +153,7 @@ struct ReferenceBackendTests {
         #expect(kill(child, 0) == 0)
         await session.close()
         // The child belongs to nobody now; init reaps it at its own pace.
-        #expect(try await Patience.until { !Self.isRunning(child) })
+        #expect(try await SettleTimeout.until { !Self.isRunning(child) })
     }
 
     /// Alive, and not only a zombie that nobody has reaped.

@@ -12,16 +12,16 @@ struct RunExecutorTests {
 
     private static func run(
         _ plan: RunPlan,
-        _ bench: Bench = Bench(),
+        _ bench: SimulationBench = SimulationBench(),
         in name: String = "n-1",
-        verdict: @escaping @Sendable (RunRecord) -> RunExecutor.Prospect = { _ in .settled }
+        verdict: @escaping @Sendable (RunRecord) -> RunExecutor.VerdictStability = { _ in .settled }
     ) throws -> RunRecord {
         try bench.run { bench in
             await bench.executor.run(
                 plan,
                 in: name,
-                sight: Bench.sight,
-                within: Bench.within,
+                sight: SimulationBench.sight,
+                within: SimulationBench.within,
                 verdict: verdict
             )
         }
@@ -29,9 +29,9 @@ struct RunExecutorTests {
 
     // MARK: The record
 
-    @Test func `a record holds what happened, from the first step to the last look`() throws {
-        let bench = Bench()
-        let record = try Self.run(Bench.plan([Self.purchase]), bench)
+    @Test func `a record holds everything from the first step to the last probe`() throws {
+        let bench = SimulationBench()
+        let record = try Self.run(SimulationBench.plan([Self.purchase]), bench)
         #expect(record.trouble == nil)
         #expect(record.namespace.name == "n-1")
         #expect(record.base == bench.executor.base)
@@ -43,7 +43,7 @@ struct RunExecutorTests {
             case .delivery: "delivery"
             case .probe: "probe"
             case .call: "call of \(exchange.from) to \(exchange.to)"
-            case .sentinel, .restart, .appCall, .gesture, .screen: "\(exchange.purpose)"
+            case .sentinel, .restart, .appCall, .userAction, .screen: "\(exchange.purpose)"
             }
         }
         #expect(kinds == ["registration", "delivery", "call of backend to onesignal", "probe"])
@@ -52,16 +52,16 @@ struct RunExecutorTests {
         #expect(record.starvation == nil)
     }
 
-    @Test func `runs beside each other hold each their own`() throws {
-        let bench = Bench(seed: 3)
+    @Test func `concurrent runs have separate records`() throws {
+        let bench = SimulationBench(seed: 3)
         let records = try bench.run { bench in
             let runs = (1...5).map { number in
                 bench.clock.task {
                     await bench.executor.run(
-                        Bench.plan([Self.purchase]),
+                        SimulationBench.plan([Self.purchase]),
                         in: "n-\(number)",
-                        sight: Bench.sight,
-                        within: Bench.within
+                        sight: SimulationBench.sight,
+                        within: SimulationBench.within
                     ) { _ in .settled }
                 }
             }
@@ -76,10 +76,10 @@ struct RunExecutorTests {
         }
     }
 
-    @Test func `the time of a backend's own clock is real, and the contract's is not`() throws {
-        let bench = Bench()
+    @Test func `the backend's clock is real, and the contract's clock is virtual`() throws {
+        let bench = SimulationBench()
         let record = try Self.run(
-            Bench.plan([SimulatedContracts.deliver("a") { $0.delay = .seconds(7200) }]),
+            SimulationBench.plan([SimulatedContracts.deliver("a") { $0.delay = .seconds(7200) }]),
             bench
         )
         let delivery = try #require(record.exchanges.first { $0.from == .revenueCat })
@@ -87,10 +87,13 @@ struct RunExecutorTests {
         #expect(delivery.invoked < 1_000_000)
     }
 
-    @Test func `a journal that forgot is trouble, for nobody can say what was missing`() throws {
-        let bench = Bench(journalBytesMax: 2000)
+    @Test func `a journal that dropped entries is a run problem`() throws {
+        let bench = SimulationBench(journalBytesMax: 2000)
         let record = try Self.run(
-            Bench.plan((0..<40).map { SimulatedContracts.deliver("d\($0)") }, observes: false),
+            SimulationBench.plan(
+                (0..<40).map { SimulatedContracts.deliver("d\($0)") },
+                observes: false
+            ),
             bench
         )
         #expect(record.trouble == .journalGap)
@@ -98,13 +101,13 @@ struct RunExecutorTests {
 
     // MARK: Steps
 
-    @Test func `a user who cannot be registered is trouble, and nothing follows`() throws {
-        let bench = Bench()
+    @Test func `a user who cannot be registered is a run problem, and no step follows`() throws {
+        let bench = SimulationBench()
         bench.backend.answer = { _, arrival in
             arrival.request.path == "/api/user/register"
                 ? .answered(HTTPMessage.Response(503)) : nil
         }
-        let record = try Self.run(Bench.plan([Self.purchase]), bench)
+        let record = try Self.run(SimulationBench.plan([Self.purchase]), bench)
         let text = "POST /api/user/register returned 503"
         #expect(record.trouble == .registrationFailed(user: "ada", text))
         #expect(bench.backend.webhooks.isEmpty)
@@ -112,11 +115,11 @@ struct RunExecutorTests {
     }
 
     @Test(
-        "a call has half a minute, and as long as a contract grants that grants more than one",
+        "a call has 30 seconds, or more if the contract grants more",
         arguments: [(60, false), (600, true)]
     )
-    func patienceOfCalls(granted: Int, isServed: Bool) throws {
-        let bench = Bench()
+    func settleTimeoutOfCalls(granted: Int, isServed: Bool) throws {
+        let bench = SimulationBench()
         bench.backend.answer = { backend, arrival in
             guard arrival.request.path == "/api/user/register" else { return nil }
             await backend.clock.pause(.seconds(45))
@@ -124,9 +127,9 @@ struct RunExecutorTests {
         }
         let record = try bench.run { bench in
             await bench.executor.run(
-                Bench.plan([Self.purchase]),
+                SimulationBench.plan([Self.purchase]),
                 in: "n-1",
-                sight: Bench.sight,
+                sight: SimulationBench.sight,
                 within: .seconds(granted)
             ) { _ in .settled }
         }
@@ -134,16 +137,16 @@ struct RunExecutorTests {
         #expect(bench.backend.webhooks.isEmpty != isServed)
     }
 
-    @Test func `a backend that is not there is not blamed for a user`() throws {
-        let bench = Bench()
+    @Test func `a user error of an unreachable backend is not charged to it`() throws {
+        let bench = SimulationBench()
         bench.backend.isGone = true
-        let record = try Self.run(Bench.plan([Self.purchase]), bench)
+        let record = try Self.run(SimulationBench.plan([Self.purchase]), bench)
         let text = "POST /api/user/register: the connection was refused"
         #expect(record.trouble == .backendGone(text))
     }
 
-    @Test func `a user by another name is known by it from then on`() throws {
-        let bench = Bench()
+    @Test func `an ID assigned by the backend is used from then on`() throws {
+        let bench = SimulationBench()
         let plan = RunPlan(
             steps: [.name(user: "ada", id: "legacy-42"), Self.purchase],
             users: ["ada"],
@@ -155,12 +158,12 @@ struct RunExecutorTests {
         #expect(record.exchanges.contains { $0.request.target == "/test/legacy-42" })
     }
 
-    @Test func `what a provider was to answer is over with the run`() throws {
-        let bench = Bench()
+    @Test func `planned provider responses end with the run`() throws {
+        let bench = SimulationBench()
         let plan = ProviderPlan(provider: .oneSignal, answers: [.status(500)], isPermanent: true)
-        _ = try Self.run(Bench.plan([.provider(plan), Self.purchase]), bench)
+        _ = try Self.run(SimulationBench.plan([.provider(plan), Self.purchase]), bench)
         let reply = FakeServer.reply(
-            to: PlayedBackend.notification(
+            to: ScriptedBackend.notification(
                 to: Namespace(name: "n-1", idForm: .string).id(of: "ada")
             ),
             .oneSignal,
@@ -170,17 +173,17 @@ struct RunExecutorTests {
         #expect(reply.response.status == 200)
     }
 
-    @Test func `a cancelled run begins no further step`() throws {
-        let bench = Bench()
+    @Test func `a cancelled run starts no further step`() throws {
+        let bench = SimulationBench()
         bench.backend.work = .milliseconds(100)
         let record = try bench.run { bench in
             let work = bench.clock.task {
                 await bench.executor.run(
-                    Bench.plan((0..<50).map { SimulatedContracts.deliver("d\($0)") }),
+                    SimulationBench.plan((0..<50).map { SimulatedContracts.deliver("d\($0)") }),
                     in: "n-1",
-                    sight: Bench.sight,
-                    within: Bench.within
-                ) { _ in .mayImprove }
+                    sight: SimulationBench.sight,
+                    within: SimulationBench.within
+                ) { _ in .mayResolveWithLongerWait }
             }
             await bench.clock.pause(.milliseconds(250))
             work.cancel()
@@ -193,24 +196,24 @@ struct RunExecutorTests {
 
     // MARK: Looking again
 
-    @Test func `a later look holds what came since, and a new look at users when asked`() throws {
-        let bench = Bench()
+    @Test func `a later probe contains newer entries and probes users again on request`() throws {
+        let bench = SimulationBench()
         bench.backend.pushDelay = .milliseconds(800)
         let found = try bench.run { bench in
-            let sight = RunRecord.Sight(
+            let sight = RunRecord.Observability(
                 seesEffects: false,
                 seesState: true,
                 latency: .milliseconds(5)
             )
             let first = await bench.executor.run(
-                Bench.plan([Self.purchase]),
+                SimulationBench.plan([Self.purchase]),
                 in: "n-1",
                 sight: sight,
-                within: Bench.within
+                within: SimulationBench.within
             ) { _ in .settled }
             await bench.clock.pause(.seconds(1))
-            let later = await bench.executor.lookAgain(first, probes: false)
-            let probed = await bench.executor.lookAgain(first, probes: true)
+            let later = await bench.executor.refreshedRecord(first, probes: false)
+            let probed = await bench.executor.refreshedRecord(first, probes: true)
             return [first, later, probed]
         }
         let pushes = found.map { $0.exchanges.count { $0.to == .oneSignal } }
@@ -223,18 +226,18 @@ struct RunExecutorTests {
         #expect(found[1].settling == found[0].settling)
     }
 
-    @Test func `a run that saw nothing, or was in trouble, stays as it is`() throws {
-        let bench = Bench()
+    @Test func `a run without observations or with a problem stays unchanged`() throws {
+        let bench = SimulationBench()
         bench.backend.isGone = true
         let (record, later) = try bench.run { bench in
             let record = await bench.executor.run(
-                Bench.plan([Self.purchase]),
+                SimulationBench.plan([Self.purchase]),
                 in: "n-1",
-                sight: Bench.sight,
-                within: Bench.within
+                sight: SimulationBench.sight,
+                within: SimulationBench.within
             ) { _ in .settled }
             await bench.clock.pause(.seconds(1))
-            return (record, await bench.executor.lookAgain(record, probes: true))
+            return (record, await bench.executor.refreshedRecord(record, probes: true))
         }
         #expect(record.trouble != nil)
         #expect(later == record)
@@ -242,8 +245,8 @@ struct RunExecutorTests {
 
     // MARK: Looking at users
 
-    @Test func `every probe is asked about every user, by the id that the backend knows`() throws {
-        let bench = Bench {
+    @Test func `every probe runs for every user with the backend's ID`() throws {
+        let bench = SimulationBench {
             $0.probes.append(
                 Profile.Probe(
                     name: "second",
@@ -270,13 +273,13 @@ struct RunExecutorTests {
     }
 
     @Test(
-        "a command's output is what a probe saw, and printing nothing means that there is nothing",
+        "a command's output is the probe result, and empty output means no state",
         arguments: [
             ("printf '{\"access\": true}'", 200), ("printf ''", 404), ("printf '\\n \\t\\n'", 404),
         ]
     )
     func command(script: String, status: Int) async throws {
-        let bench = Bench {
+        let bench = SimulationBench {
             $0.probes = [
                 Profile.Probe(
                     name: "sql",
@@ -286,15 +289,19 @@ struct RunExecutorTests {
                 )
             ]
         }
-        let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+        let play = bench.executor.open(
+            SimulationBench.plan([]),
+            "n-1",
+            within: SimulationBench.within
+        )
         await play.probe(["ada"])
         let look = try #require(bench.journal("n-1").first)
         #expect(look.purpose == .probe(name: "sql", user: "ada"))
         #expect(look.response?.status == status)
     }
 
-    @Test func `a command that fails is no answer, and says why`() async throws {
-        let bench = Bench {
+    @Test func `a failed command is not a response and reports its reason`() async throws {
+        let bench = SimulationBench {
             $0.probes = [
                 Profile.Probe(
                     name: "sql",
@@ -304,7 +311,11 @@ struct RunExecutorTests {
                 )
             ]
         }
-        let play = bench.executor.open(Bench.plan([]), "n-1", within: Bench.within)
+        let play = bench.executor.open(
+            SimulationBench.plan([]),
+            "n-1",
+            within: SimulationBench.within
+        )
         await play.probe(["ada"])
         let look = try #require(bench.journal("n-1").first)
         #expect(look.outcome == .failed(.closed, "'/bin/sh' exited with status 3"))
@@ -312,77 +323,77 @@ struct RunExecutorTests {
 
     // MARK: Obstacles
 
-    private static func obstacle(
+    private static func skipReason(
         _ contract: Contract,
         isStarted: Bool = true,
         _ change: (inout Profile) -> Void = { _ in }
     ) -> CaseResult? {
         var profile = SimulatedSuite.profile
         change(&profile)
-        return Obstacle(profile: profile, isStarted: isStarted).result(CasePlan(contract))
+        return SkipReason(profile: profile, isStarted: isStarted).result(CasePlan(contract))
     }
 
-    @Test func `what asks for nothing has no obstacle`() {
-        #expect(Self.obstacle(SimulatedContracts.contract("a", [Self.purchase])) == nil)
+    @Test func `a plan without requirements has no skip reason`() {
+        #expect(Self.skipReason(SimulatedContracts.contract("a", [Self.purchase])) == nil)
     }
 
-    @Test func `what can be restarted is what Assay started`() {
+    @Test func `only a backend started by Assay can be restarted`() {
         let contract = SimulatedContracts.contract(
             "a",
             [Self.purchase, .restart(Restart(signal: .kill))]
         )
-        #expect(Self.obstacle(contract) == nil)
-        let unstarted = Self.obstacle(contract, isStarted: false)
+        #expect(Self.skipReason(contract) == nil)
+        let unstarted = Self.skipReason(contract, isStarted: false)
         #expect(unstarted?.verdict == .notRun)
         #expect(unstarted?.isDeclaredUnsupported == false)
         #expect(unstarted?.note?.hasPrefix("only a backend that Assay starts") == true)
-        let declared = Self.obstacle(contract, isStarted: false) { $0.unsupported = [.restart] }
+        let declared = Self.skipReason(contract, isStarted: false) { $0.unsupported = [.restart] }
         #expect(declared?.isDeclaredUnsupported == true)
-        let both = Self.obstacle(contract) { $0.unsupported = [.restart] }
+        let both = Self.skipReason(contract) { $0.unsupported = [.restart] }
         #expect(both?.isDeclaredUnsupported == true, "what is declared is heeded")
     }
 
     @Test(
-        "every way to stop the backend needs one that can be stopped",
+        "every way to stop the backend requires one that can be stopped",
         arguments: [
             Step.restart(Restart(signal: .terminate)),
             .killAtCall(party: .oneSignal, position: 1),
             SimulatedContracts.deliver("c") {
-                $0.isAlongLadder = true
+                $0.followsRetrySchedule = true
                 $0.crash = Crash(signal: .kill, moment: .sent)
             },
         ]
     )
     func stops(step: Step) {
         let contract = SimulatedContracts.contract("a", [step])
-        #expect(Self.obstacle(contract, isStarted: false)?.verdict == .notRun)
-        #expect(Self.obstacle(contract) == nil)
+        #expect(Self.skipReason(contract, isStarted: false)?.verdict == .notRun)
+        #expect(Self.skipReason(contract) == nil)
     }
 
-    @Test func `a case that asks only for fields that nobody maps does not run`() {
+    @Test func `a case that checks only unmapped fields does not run`() {
         let known = SimulatedContracts.contract(
             "a",
             [Self.purchase],
             states: [("access", true), ("expires", 5)]
         )
-        #expect(Self.obstacle(known) == nil, "one of them is mapped")
+        #expect(Self.skipReason(known) == nil, "one of them is mapped")
         let unknown = SimulatedContracts.contract("a", [Self.purchase], states: [("expires", 5)])
-        let obstacle = Self.obstacle(unknown)
-        #expect(obstacle?.note?.hasPrefix("no probe maps 'expires'") == true)
-        #expect(obstacle?.isDeclaredUnsupported == true)
-        let bare = Self.obstacle(unknown) { $0.probes = [] }
+        let skipReason = Self.skipReason(unknown)
+        #expect(skipReason?.note?.hasPrefix("no probe maps 'expires'") == true)
+        #expect(skipReason?.isDeclaredUnsupported == true)
+        let bare = Self.skipReason(unknown) { $0.probes = [] }
         #expect(bare == nil, "without any probe the verdict says so itself")
         let exists = SimulatedContracts.contract("a", [Self.purchase], states: [("exists", true)])
-        #expect(Self.obstacle(exists) == nil)
+        #expect(Self.skipReason(exists) == nil)
     }
 
-    @Test func `a feature that the profile lacks is an obstacle by its need`() {
+    @Test func `a missing feature is a skip reason with its name`() {
         var contract = SimulatedContracts.contract("a", [Self.purchase], pushes: 1)
         contract.needs = [.signature]
-        let obstacle = Self.obstacle(contract)
-        #expect(obstacle?.isDeclaredUnsupported == true)
-        #expect(obstacle?.note == "the profile gives no secret 'revenuecat-signing'")
-        let able = Self.obstacle(contract) { $0.secrets[.revenueCatSigning] = Secret("key") }
+        let skipReason = Self.skipReason(contract)
+        #expect(skipReason?.isDeclaredUnsupported == true)
+        #expect(skipReason?.note == "the profile gives no secret 'revenuecat-signing'")
+        let able = Self.skipReason(contract) { $0.secrets[.revenueCatSigning] = Secret("key") }
         #expect(able == nil)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import Replay
 
 /// A store that fails by plan: whoever loses the event, or takes its retry for a duplicate, is told.
-@Suite("A failing store")
+@Suite("Database failures")
 struct StoreFaultTests {
     /// How a backend meets the failure.
     private enum Kind: CaseIterable {
@@ -19,8 +19,8 @@ struct StoreFaultTests {
         case untouched
     }
 
-    private static func bench(_ kind: Kind, hook: Int = 200) -> Bench {
-        let bench = Bench {
+    private static func bench(_ kind: Kind, hook: Int = 200) -> SimulationBench {
+        let bench = SimulationBench {
             $0.fault = Profile.Fault(
                 breaking: .request(Profile.Endpoint(method: "POST", path: "/fault")),
                 healing: .request(Profile.Endpoint(method: "DELETE", path: "/fault"))
@@ -49,7 +49,7 @@ struct StoreFaultTests {
             "store-fails",
             [
                 SimulatedContracts.deliver("a") {
-                    $0.isAlongLadder = true
+                    $0.followsRetrySchedule = true
                     $0.storeFailures = count
                 }
             ],
@@ -57,12 +57,12 @@ struct StoreFaultTests {
         )
     }
 
-    private static func result(_ bench: Bench, _ count: Int = 1) throws -> CaseResult {
-        let outcome = try PlayedCases(bench: bench, contracts: [contract(count)]).run()
+    private static func result(_ bench: SimulationBench, _ count: Int = 1) throws -> CaseResult {
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [contract(count)]).run()
         return try #require(outcome["store-fails"])
     }
 
-    @Test("a backend that comes back is green", arguments: 1...3)
+    @Test("a backend that recovers passes", arguments: 1...3)
     func correct(count: Int) throws {
         let bench = Self.bench(.correct)
         let result = try Self.result(bench, count)
@@ -73,7 +73,7 @@ struct StoreFaultTests {
         #expect(ways == (0..<count).flatMap { _ in ["POST", "DELETE"] })
     }
 
-    @Test func `it fails while a call is made, and not after it`() throws {
+    @Test func `the database fails during a call only`() throws {
         let bench = Self.bench(.correct)
         var call = Call(name: "one", route: .register)
         (call.user, call.storeFails) = ("ada", true)
@@ -82,13 +82,13 @@ struct StoreFaultTests {
             users: ["ada"],
             observes: false
         )
-        #expect(plan.needsSolitude)
+        #expect(plan.mustRunExclusively)
         _ = try bench.run { bench in
             await bench.executor.run(
                 plan,
                 in: "n-1",
-                sight: Bench.sight,
-                within: Bench.within,
+                sight: SimulationBench.sight,
+                within: SimulationBench.within,
                 verdict: { _ in .settled }
             )
         }
@@ -98,26 +98,26 @@ struct StoreFaultTests {
         #expect(ways == ["POST", "call", "DELETE", "call"])
     }
 
-    @Test func `an event that was lost with a 200 is a finding`() throws {
+    @Test func `an event lost after a 200 is a finding`() throws {
         let result = try Self.result(Self.bench(.acknowledges))
         #expect(result.verdict == .failed)
         #expect(result.findings.contains { [.stateDiffers, .effectMissing].contains($0.code) })
     }
 
-    @Test func `a retry that was taken for a duplicate is a finding`() throws {
+    @Test func `a retry treated as a duplicate is a finding`() throws {
         let result = try Self.result(Self.bench(.remembers))
         #expect(result.verdict == .failed)
     }
 
-    @Test func `a failure that did not take place proves nothing`() throws {
+    @Test func `a failure that did not happen is inconclusive`() throws {
         let result = try Self.result(Self.bench(.untouched))
         #expect(result.verdict == .inconclusive)
-        #expect(result.findings.map(\.code) == [.disturbanceMissed])
+        #expect(result.findings.map(\.code) == [.faultMissed])
     }
 
-    @Test func `an interrupted run heals it`() throws {
+    @Test func `an interrupted run repairs the database`() throws {
         let bench = Self.bench(.correct)
-        let cases = PlayedCases(
+        let cases = CaseRunnerFixture(
             bench: bench,
             contracts: [Self.contract(1)],
             // The breaking itself, and so everything after it.
@@ -128,7 +128,7 @@ struct StoreFaultTests {
         #expect(ways.map(\.request.method) == ["POST", "DELETE"])
     }
 
-    @Test func `a hook that fails is told, and the store is healed all the same`() throws {
+    @Test func `a failing hook is reported, and the database is repaired`() throws {
         let bench = Self.bench(.correct, hook: 404)
         let result = try Self.result(bench)
         #expect(result.verdict == .inconclusive)
@@ -140,17 +140,17 @@ struct StoreFaultTests {
     }
 
     @Test
-    func `without a way to break the store the case is not run, and says which line is missing`()
+    func `without a database hook the case does not run, and the missing line is reported`()
         throws
     {
-        let result = try Self.result(Bench())
+        let result = try Self.result(SimulationBench())
         #expect(result.verdict == .notRun)
         #expect(result.note?.contains("fault: {break: …, heal: …}") == true)
         #expect(result.isDeclaredUnsupported)
     }
 
-    @Test func `nobody else plays while nothing can be stored`() {
-        #expect(CasePlan(Self.contract(1)).subject.needsSolitude)
-        #expect(CasePlan(Self.contract(1)).twin?.deliveries.map(\.storeFailures) == [nil])
+    @Test func `no other case runs during a database failure`() {
+        #expect(CasePlan(Self.contract(1)).subject.mustRunExclusively)
+        #expect(CasePlan(Self.contract(1)).baseline?.deliveries.map(\.storeFailures) == [nil])
     }
 }

@@ -13,7 +13,7 @@ struct StrayEffectTests {
         command: String,
         isStarted: Bool = true
     ) throws -> (failed: [String], unattributedCount: Int) {
-        let bench = Bench(isStarted: isStarted) { profile in
+        let bench = SimulationBench(isStarted: isStarted) { profile in
             profile.start = Profile.Start(
                 command: command,
                 ready: Profile.Ready(method: "GET", path: "/ready")
@@ -26,7 +26,7 @@ struct StrayEffectTests {
             states: [("access", true)],
             pushes: 1
         )
-        let outcome = try PlayedCases(bench: bench, contracts: [contract]).run()
+        let outcome = try CaseRunnerFixture(bench: bench, contracts: [contract]).run()
         #expect(outcome["purchase"]?.verdict == .passed)
         return (
             outcome.results.filter { $0.verdict == .failed }.map(\.contract.id),
@@ -34,24 +34,24 @@ struct StrayEffectTests {
         )
     }
 
-    @Test func `a push left over from an earlier run is not charged to the backend`() throws {
+    @Test func `a push left from an earlier run is not charged to the backend`() throws {
         let extra = try Self.extra(recipient: "assay-earlier-806-u1", command: "serve")
         #expect(extra.failed.isEmpty)
         #expect(extra.unattributedCount == 1)
     }
 
-    @Test func `in a new data folder nothing is left over`() throws {
+    @Test func `a new data folder has no leftover pushes`() throws {
         let extra = try Self.extra(recipient: "assay-earlier-806-u1", command: "serve {{data}}")
         #expect(extra.failed == ["run/reaches-known-people"])
         #expect(extra.unattributedCount == 0)
     }
 
-    @Test func `a push to a changed ID of this run is charged wherever the data is`() throws {
+    @Test func `a push to a modified ID of this run is charged`() throws {
         let extra = try Self.extra(recipient: "assay-n-7-ada-copy", command: "serve")
         #expect(extra.failed == ["run/reaches-known-people"])
     }
 
-    @Test func `pushes of a backend that was running already are only counted`() throws {
+    @Test func `pushes of an already running backend are only counted`() throws {
         let extra = try Self.extra(
             recipient: "assay-n-7-ada-copy",
             command: "serve",
@@ -63,9 +63,9 @@ struct StrayEffectTests {
 
     /// A conforming backend may need up to a minute for each call; nothing that it does late is
     /// charged to another case or to the run.
-    @Test("a push that comes at any time within a minute counts for its case", arguments: 0..<8)
+    @Test("a push within a minute counts for its case", arguments: 0..<8)
     func late(seed: UInt64) throws {
-        let bench = Bench(seed: seed) { $0.patience = .seconds(90) }
+        let bench = SimulationBench(seed: seed) { $0.settleTimeout = .seconds(90) }
         bench.backend.pushDelay = nil
         bench.backend.answer = { backend, arrival in
             if let user = arrival.event?["app_user_id"]?.string {
@@ -84,7 +84,7 @@ struct StrayEffectTests {
                 states: [("access", true)]
             )
         }
-        var cases = PlayedCases(bench: bench, contracts: contracts)
+        var cases = CaseRunnerFixture(bench: bench, contracts: contracts)
         cases.jobs = 4
         let outcome = try cases.run()
         #expect(!outcome.verdicts.contains(.failed))
@@ -102,7 +102,7 @@ struct StrayEffectTests {
 
     /// A backend that repeats a failed push, and whose store the next run meets again.
     private static func drained(command: String, after delay: Duration) throws -> (Duration, Int) {
-        let bench = Bench { profile in
+        let bench = SimulationBench { profile in
             profile.start = Profile.Start(
                 command: command,
                 ready: Profile.Ready(method: "GET", path: "/ready")
@@ -119,25 +119,25 @@ struct StrayEffectTests {
             await bench.clock.pause(.milliseconds(1))
             bench.backend.push(to: user, after: delay)
             let start = bench.clock.now
-            await bench.executor.drain()
+            await bench.executor.waitForRepeatedCalls()
             return bench.clock.now - start
         }
         return (waited, bench.journal("run").count)
     }
 
-    @Test func `a run ends when the backend has repeated what failed`() throws {
+    @Test func `a run ends when the backend has retried its failed calls`() throws {
         let (waited, callCount) = try Self.drained(command: "serve", after: .seconds(1))
         #expect(callCount == 2)
         #expect(waited >= .seconds(1) && waited < .seconds(2))
     }
 
-    @Test func `a call that is never repeated is waited for as long as the profile says`() throws {
+    @Test func `a call without a retry is waited for as long as the profile sets`() throws {
         let (waited, callCount) = try Self.drained(command: "serve", after: .seconds(100))
         #expect(callCount == 1)
         #expect(waited >= .seconds(2) && waited < .seconds(3))
     }
 
-    @Test func `a store that ends with the run is not waited for`() throws {
+    @Test func `a database that ends with the run is not waited for`() throws {
         let (waited, _) = try Self.drained(command: "serve {{data}}", after: .seconds(3))
         #expect(waited == .zero)
     }

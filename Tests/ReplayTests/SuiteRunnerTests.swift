@@ -10,96 +10,104 @@ import Testing
 struct SuiteRunnerTests {
     // MARK: More backends
 
-    private static let lone = (0..<8).map {
-        PlayedCase.case("alone-\($0)", takes: 10, turn: .alone)
+    private static let exclusiveCases = (0..<8).map {
+        SimulatedCase.case("alone-\($0)", takes: 10, phase: .exclusive)
     }
 
-    @Test("who plays alone has a backend of its own, as long as there are any", arguments: 0...3)
-    func sides(count: Int) throws {
-        let cases = Self.lone + (0..<4).map { .case("c\($0)", takes: 40) }
-        let run = PlayedSuite(cases, jobs: 4, sideCount: count)
+    @Test("exclusive cases run on extra backend instances while there are any", arguments: 0...3)
+    func runsExclusiveCasesOnInstances(count: Int) throws {
+        let cases = Self.exclusiveCases + (0..<4).map { .case("c\($0)", takes: 40) }
+        let run = SuiteRunnerFixture(cases, jobs: 4, additionalInstanceMax: count)
         let results = try #require(run.run())
         #expect(results.map(\.contract.id) == cases.map(\.id))
         #expect(results.allSatisfy { $0.verdict == .passed })
         // One for each four of them; what they cannot do while others play, the first does after it.
         let used = min(count, 2)
-        #expect(run.sides.count { !$0.began.isEmpty } == used)
+        #expect(run.additionalInstances.count { !$0.began.isEmpty } == used)
         #expect(run.time == .milliseconds([120, 60, 40][used]))
-        for stage in [run.stage] + run.sides {
+        for stage in [run.stage] + run.additionalInstances {
             for id in stage.began where id.hasPrefix("alone") {
                 #expect(stage.wasAlone[id] == true)
                 #expect(stage.beside[id] == [], "\(id)")
             }
         }
-        let began = ([run.stage] + run.sides).flatMap(\.began)
+        let began = ([run.stage] + run.additionalInstances).flatMap(\.began)
         #expect(began.sorted() == cases.map(\.id).sorted(), "each once")
         #expect(run.counts == Array(1...12))
     }
 
-    @Test func `who acts upon everybody is the first before one more backend`() throws {
+    @Test func `a case that affects all users runs first on the next instance`() throws {
         let cases =
-            Self.lone
+            Self.exclusiveCases
             + [
-                .case("first-1", takes: 3, turn: .first), .case("c", takes: 100),
-                .case("first-2", takes: 3, turn: .first), .case("last", turn: .last),
+                .case("first-1", takes: 3, phase: .first), .case("c", takes: 100),
+                .case("first-2", takes: 3, phase: .first), .case("last", phase: .last),
             ]
-        let run = PlayedSuite(cases, jobs: 2, sideCount: 3)
+        let run = SuiteRunnerFixture(cases, jobs: 2, additionalInstanceMax: 3)
         #expect(try #require(run.run()).allSatisfy { $0.verdict == .passed })
-        #expect(run.sides[0].began.prefix(2) == ["first-1", "first-2"])
-        #expect(run.sides[0].revisedAlone == ["first-1", "first-2"])
-        #expect(!run.sides[1].began.contains { $0.hasPrefix("first") })
+        #expect(run.additionalInstances[0].began.prefix(2) == ["first-1", "first-2"])
+        #expect(run.additionalInstances[0].revisedAlone == ["first-1", "first-2"])
+        #expect(!run.additionalInstances[1].began.contains { $0.hasPrefix("first") })
         #expect(run.stage.began == ["c"])
         // Who wears a backend out has one for itself.
-        #expect(run.sides[2].began == ["last"])
-        #expect(run.sides[2].revisedAlone == ["last"])
+        #expect(run.additionalInstances[2].began == ["last"])
+        #expect(run.additionalInstances[2].revisedAlone == ["last"])
     }
 
-    @Test func `who comes from the future comes after all others that play alone there`() throws {
+    @Test func `a case that moves the clock forward runs last on its instance`() throws {
         let cases = (0..<8).map { number in
-            PlayedCase.case("c\(number)", takes: 5, turn: number % 2 == 0 ? .ahead : .alone)
+            SimulatedCase.case(
+                "c\(number)",
+                takes: 5,
+                phase: number % 2 == 0 ? .withClockAhead : .exclusive
+            )
         }
-        let run = PlayedSuite(cases, jobs: 2, sideCount: 2)
+        let run = SuiteRunnerFixture(cases, jobs: 2, additionalInstanceMax: 2)
         #expect(try #require(run.run()).allSatisfy { $0.verdict == .passed })
-        for stage in [run.stage] + run.sides {
-            let turns = stage.began.map { id in cases.first { $0.id == id }?.turn }
-            #expect(turns.drop { $0 == .alone }.allSatisfy { $0 == .ahead })
+        for stage in [run.stage] + run.additionalInstances {
+            let phases = stage.began.map { id in cases.first { $0.id == id }?.phase }
+            #expect(phases.drop { $0 == .exclusive }.allSatisfy { $0 == .withClockAhead })
         }
     }
 
-    @Test func `a backend more that cannot be started is told, and its cases are played`() throws {
-        let run = PlayedSuite(Self.lone + [.case("c", takes: 5)], jobs: 2, sideCount: 2)
-        run.brokenSides = [0, 1]
+    @Test func `an extra instance that cannot start is reported, and its cases run`() throws {
+        let run = SuiteRunnerFixture(
+            Self.exclusiveCases + [.case("c", takes: 5)],
+            jobs: 2,
+            additionalInstanceMax: 2
+        )
+        run.failingInstances = [0, 1]
         let results = try #require(run.run())
         #expect(results.allSatisfy { $0.verdict == .passed })
         #expect(run.log.count { $0.hasPrefix("sideFailed") } == 2)
         #expect(run.stage.began.count == 9)
     }
 
-    @Test func `what a backend more cannot say because it is gone, the first says`() throws {
-        let cases = Self.lone + [.case("first", turn: .first), .case("c", takes: 100)]
-        let run = PlayedSuite(cases, jobs: 2, sideCount: 2)
-        run.sides[0].goneAfter = 0
-        run.sides[1].goneAfter = 2
+    @Test func `cases of a lost extra instance run on the first instance`() throws {
+        let cases = Self.exclusiveCases + [.case("first", phase: .first), .case("c", takes: 100)]
+        let run = SuiteRunnerFixture(cases, jobs: 2, additionalInstanceMax: 2)
+        run.additionalInstances[0].goneAfter = 0
+        run.additionalInstances[1].goneAfter = 2
         let results = try #require(run.run())
         #expect(results.map(\.verdict) == cases.map { _ in .passed })
-        #expect(run.sides[0].began == ["first"])
-        #expect(run.sides[1].began.count == 3)
+        #expect(run.additionalInstances[0].began == ["first"])
+        #expect(run.additionalInstances[1].began.count == 3)
         #expect(run.stage.began.sorted().contains("first"))
         #expect(run.counts == Array(1...10), "each is told once")
     }
 
-    @Test func `a backend that is gone for everybody is not played for ever`() throws {
-        let run = PlayedSuite(Self.lone, jobs: 2, sideCount: 2)
-        for stage in [run.stage] + run.sides { stage.goneAfter = 0 }
+    @Test func `an unreachable backend ends the suite`() throws {
+        let run = SuiteRunnerFixture(Self.exclusiveCases, jobs: 2, additionalInstanceMax: 2)
+        for stage in [run.stage] + run.additionalInstances { stage.goneAfter = 0 }
         let results = try #require(run.run())
-        #expect(results.map(\.verdict) == Self.lone.map { _ in .inconclusive })
+        #expect(results.map(\.verdict) == Self.exclusiveCases.map { _ in .inconclusive })
     }
 
-    @Test("what comes of a suite does not depend on how many backends there are", arguments: 0..<40)
-    func sidesDrawn(seed: UInt64) throws {
-        let cases = PlayedCase.drawn(seed)
+    @Test("results do not depend on the number of instances", arguments: 0..<40)
+    func resultsIgnoreInstanceCount(seed: UInt64) throws {
+        let cases = SimulatedCase.randomCases(seed)
         let verdicts = try (0...3).map { count in
-            let run = PlayedSuite(cases, jobs: 3, seed: seed, sideCount: count)
+            let run = SuiteRunnerFixture(cases, jobs: 3, seed: seed, additionalInstanceMax: count)
             return try #require(run.run()).map { "\($0.contract.caseID) \($0.verdict)" }
         }
         #expect(Set(verdicts).count == 1)
@@ -107,39 +115,39 @@ struct SuiteRunnerTests {
 
     // MARK: Results
 
-    @Test("results come in the order given, whoever ends first", arguments: [1, 2, 7, 64])
+    @Test("results are returned in the given order", arguments: [1, 2, 7, 64])
     func order(jobs: Int) throws {
-        let run = PlayedSuite((0..<20).map { .case("c\($0)", takes: 20 - $0) }, jobs: jobs)
+        let run = SuiteRunnerFixture((0..<20).map { .case("c\($0)", takes: 20 - $0) }, jobs: jobs)
         let results = try #require(run.run())
         #expect(results.map(\.contract.id) == (0..<20).map { "c\($0)" })
         #expect(results.allSatisfy { $0.verdict == .passed })
     }
 
-    @Test func `an empty suite is over at once`() throws {
-        let run = PlayedSuite([])
+    @Test func `an empty suite ends at once`() throws {
+        let run = SuiteRunnerFixture([])
         #expect(try #require(run.run()).isEmpty)
         #expect(run.stage.opened == [[]])
         #expect(run.log.isEmpty)
     }
 
-    @Test("so many play at once as there are jobs", arguments: [1, 2, 3, 5, 8, 30])
+    @Test("the number of concurrent cases equals the jobs", arguments: [1, 2, 3, 5, 8, 30])
     func jobs(jobs: Int) throws {
-        let run = PlayedSuite((0..<12).map { .case("c\($0)", takes: 10) }, jobs: jobs)
+        let run = SuiteRunnerFixture((0..<12).map { .case("c\($0)", takes: 10) }, jobs: jobs)
         #expect(run.run()?.count == 12)
         #expect(run.stage.busiest == min(jobs, 12))
         // Nobody idles while a case waits: twelve equal cases take as many rounds as they must.
         #expect(run.time == .milliseconds((12 + jobs - 1) / jobs * 10))
     }
 
-    @Test("fewer jobs than one are one", arguments: [0, -1, -100])
+    @Test("fewer than one job means one", arguments: [0, -1, -100])
     func jobsMin(jobs: Int) throws {
-        let run = PlayedSuite([.case("a", takes: 5), .case("b", takes: 5)], jobs: jobs)
+        let run = SuiteRunnerFixture([.case("a", takes: 5), .case("b", takes: 5)], jobs: jobs)
         #expect(run.run()?.count == 2)
         #expect(run.stage.busiest == 1)
     }
 
-    @Test func `a long case does not hold up the others`() throws {
-        let run = PlayedSuite(
+    @Test func `a long case does not block the others`() throws {
+        let run = SuiteRunnerFixture(
             [.case("long", takes: 100)] + (0..<10).map { .case("c\($0)", takes: 10) },
             jobs: 2
         )
@@ -150,14 +158,15 @@ struct SuiteRunnerTests {
 
     // MARK: Solitude
 
-    @Test("who has to be alone is alone, before the others or after them", arguments: [1, 4, 16])
-    func solitude(jobs: Int) throws {
-        let run = PlayedSuite(
+    @Test("an exclusive case runs before or after the others", arguments: [1, 4, 16])
+    func runsExclusiveCaseAlone(jobs: Int) throws {
+        let run = SuiteRunnerFixture(
             [
-                .case("alone-1", takes: 7, turn: .alone), .case("a", takes: 30),
-                .case("first-1", takes: 3, turn: .first), .case("b", takes: 4),
-                .case("alone-2", takes: 7, turn: .alone), .case("first-2", takes: 3, turn: .first),
-                .case("last", takes: 3, turn: .last),
+                .case("alone-1", takes: 7, phase: .exclusive), .case("a", takes: 30),
+                .case("first-1", takes: 3, phase: .first), .case("b", takes: 4),
+                .case("alone-2", takes: 7, phase: .exclusive),
+                .case("first-2", takes: 3, phase: .first),
+                .case("last", takes: 3, phase: .last),
                 .case("c", takes: 12),
             ],
             jobs: jobs
@@ -177,11 +186,11 @@ struct SuiteRunnerTests {
         #expect(run.stage.revisedAfter == ["alone-2"])
     }
 
-    @Test func `whom others disturbed plays again, alone, and is told once`() throws {
-        let run = PlayedSuite(
+    @Test func `a disturbed case reruns exclusively and is reported once`() throws {
+        let run = SuiteRunnerFixture(
             [
                 .case("a", takes: 5), .case("disturbed", takes: 5, disturbedTimes: 1),
-                .case("alone", takes: 5, turn: .alone), .case("b", takes: 5),
+                .case("alone", takes: 5, phase: .exclusive), .case("b", takes: 5),
             ],
             jobs: 3
         )
@@ -194,22 +203,24 @@ struct SuiteRunnerTests {
         #expect(run.started.count { $0 == "disturbed" } == 2)
     }
 
-    @Test func `whom nobody can judge even alone is not run`() throws {
-        let run = PlayedSuite([.case("a"), .case("hopeless", disturbedTimes: 9)], jobs: 2)
+    @Test func `a case that cannot be judged even exclusively is not run`() throws {
+        let run = SuiteRunnerFixture([.case("a"), .case("hopeless", disturbedTimes: 9)], jobs: 2)
         let results = try #require(run.run())
         #expect(results.map(\.verdict) == [.passed, .notRun])
         #expect(run.stage.began.count { $0 == "hopeless" } == 2)
         #expect(run.finished == ["a"])
     }
 
-    @Test("whom the machine held up plays again, alone, twice at the most", arguments: [1, 3])
+    @Test("a starved case reruns exclusively at most twice", arguments: [1, 3])
     func heldUp(jobs: Int) throws {
-        var cases = ["a", "once", "twice", "ever", "failed"].map { PlayedCase.case($0, takes: 5) }
+        var cases = ["a", "once", "twice", "ever", "failed"].map {
+            SimulatedCase.case($0, takes: 5)
+        }
         for (index, times) in [(1, 1), (2, 2), (3, 9)] { cases[index].heldUpTimes = times }
-        cases[4].findings = [.keyChanged, .machineBusy]
-        cases.append(.case("alone", takes: 5, turn: .alone))
+        cases[4].findings = [.idempotencyKeyChanged, .machineBusy]
+        cases.append(.case("alone", takes: 5, phase: .exclusive))
         cases[5].heldUpTimes = 1
-        let run = PlayedSuite(cases, jobs: jobs)
+        let run = SuiteRunnerFixture(cases, jobs: jobs)
         let results = try #require(run.run())
         #expect(
             results.map(\.verdict) == [.passed, .passed, .passed, .inconclusive, .failed, .passed]
@@ -223,19 +234,19 @@ struct SuiteRunnerTests {
         #expect(run.finished.sorted() == cases.map(\.id).sorted(), "told once each")
     }
 
-    @Test func `what a second look at it is cut short in stays a doubt`() throws {
-        var test = PlayedCase.case("a", takes: 10, turn: .alone)
+    @Test func `a rerun that was cut short stays inconclusive`() throws {
+        var test = SimulatedCase.case("a", takes: 10, phase: .exclusive)
         test.heldUpTimes = 9
-        let run = PlayedSuite([test])
+        let run = SuiteRunnerFixture([test])
         let results = try #require(run.run(cancelledAfter: .milliseconds(15)))
         #expect(results.map(\.verdict) == [.inconclusive])
     }
 
     // MARK: Order
 
-    @Test func `the seed decides in which order cases play beside others`() throws {
+    @Test func `the seed decides the order of concurrent cases`() throws {
         func began(_ seed: UInt64) -> [String] {
-            let run = PlayedSuite((0..<30).map { .case("c\($0)") }, jobs: 1, seed: seed)
+            let run = SuiteRunnerFixture((0..<30).map { .case("c\($0)") }, jobs: 1, seed: seed)
             _ = run.run()
             return run.stage.began
         }
@@ -246,11 +257,11 @@ struct SuiteRunnerTests {
         #expect(orders[0] != (0..<30).map { "c\($0)" })
     }
 
-    @Test func `numbers are places in the suite, whatever plays when`() throws {
+    @Test func `case numbers are positions in the suite`() throws {
         for jobs in [1, 5] {
             for seed in UInt64(0)..<4 {
-                let run = PlayedSuite(
-                    (0..<9).map { .case("c\($0)", turn: $0 == 4 ? .alone : .together) },
+                let run = SuiteRunnerFixture(
+                    (0..<9).map { .case("c\($0)", phase: $0 == 4 ? .exclusive : .concurrent) },
                     jobs: jobs,
                     seed: seed
                 )
@@ -262,15 +273,15 @@ struct SuiteRunnerTests {
         }
     }
 
-    @Test("those that take long begin first, in an order that the seed chose", arguments: [1, 3])
+    @Test("long cases start first, in an order chosen by the seed", arguments: [1, 3])
     func longFirst(jobs: Int) throws {
         func began(_ seed: UInt64) throws -> [String] {
-            var cases = (0..<12).map { PlayedCase.case("c\($0)", takes: 2) }
+            var cases = (0..<12).map { SimulatedCase.case("c\($0)", takes: 2) }
             for index in [3, 7, 11] {
                 cases[index].takes = 9
                 cases[index].isSearch = true
             }
-            let run = PlayedSuite(cases, jobs: jobs, seed: seed)
+            let run = SuiteRunnerFixture(cases, jobs: jobs, seed: seed)
             _ = try #require(run.run())
             return run.stage.began
         }
@@ -281,11 +292,11 @@ struct SuiteRunnerTests {
 
     // MARK: Waiting
 
-    @Test("who waits for time to pass gives the place away, and only so many do", arguments: 1...4)
+    @Test("a case that waits for time frees its job, up to a limit", arguments: 1...4)
     func waiting(jobs: Int) throws {
-        var cases = (0..<300).map { PlayedCase.case("c\($0)") }
+        var cases = (0..<300).map { SimulatedCase.case("c\($0)") }
         for index in cases.indices { cases[index].waits = 100 }
-        let run = PlayedSuite(cases, jobs: jobs)
+        let run = SuiteRunnerFixture(cases, jobs: jobs)
         #expect(run.run()?.count == 300)
         // One job was asked for: one after the other.
         let sideBySide = jobs == 1 ? 1 : jobs * 33
@@ -293,23 +304,23 @@ struct SuiteRunnerTests {
         #expect(run.stage.busiest <= jobs)
     }
 
-    @Test func `who has waited goes on before anybody else begins`() throws {
-        var waiter = PlayedCase.case("waiter")
+    @Test func `a case that finished waiting resumes before new cases start`() throws {
+        var waiter = SimulatedCase.case("waiter")
         (waiter.waits, waiter.isSearch) = (15, true)
-        let others = (0..<10).map { PlayedCase.case("c\($0)", takes: 10) }
+        let others = (0..<10).map { SimulatedCase.case("c\($0)", takes: 10) }
         var second = waiter
         second.id = "second"
-        let run = PlayedSuite([waiter, second] + others, jobs: 2)
+        let run = SuiteRunnerFixture([waiter, second] + others, jobs: 2)
         #expect(run.run()?.count == 12)
         let ends = run.stage.ended
         // Two of the others have begun at 0 and two at 10; at 20 there is a place again.
         #expect(Set(ends.prefix(6)).isSuperset(of: ["waiter", "second"]), "\(ends)")
     }
 
-    @Test func `a cancellation reaches who waits without a place`() throws {
-        var cases = (0..<6).map { PlayedCase.case("c\($0)") }
+    @Test func `a cancellation reaches a waiting case`() throws {
+        var cases = (0..<6).map { SimulatedCase.case("c\($0)") }
         for index in cases.indices { cases[index].waits = 1000 }
-        let run = PlayedSuite(cases, jobs: 2)
+        let run = SuiteRunnerFixture(cases, jobs: 2)
         let results = try #require(run.run(cancelledAfter: .milliseconds(10)))
         #expect(results.allSatisfy { $0.verdict == .notRun })
         #expect(run.time == .milliseconds(10))
@@ -317,9 +328,12 @@ struct SuiteRunnerTests {
 
     // MARK: What does not play
 
-    @Test func `an obstacle is a result, and nobody gets ready for it`() throws {
-        let run = PlayedSuite(
-            [.case("a"), .case("blocked", obstacle: "no such feature"), .case("b", turn: .alone)]
+    @Test func `a skip reason is a result, and no target is prepared`() throws {
+        let run = SuiteRunnerFixture(
+            [
+                .case("a"), .case("blocked", skipReason: "no such feature"),
+                .case("b", phase: .exclusive),
+            ]
         )
         let results = try #require(run.run())
         try #require(results.map(\.verdict) == [.passed, .notRun, .passed])
@@ -333,8 +347,8 @@ struct SuiteRunnerTests {
         #expect(run.stage.numbers["b"] == [2])
     }
 
-    @Test func `a suite of obstacles plays nothing`() throws {
-        let run = PlayedSuite((0..<4).map { .case("c\($0)", obstacle: "no") })
+    @Test func `a suite with only skipped cases runs nothing`() throws {
+        let run = SuiteRunnerFixture((0..<4).map { .case("c\($0)", skipReason: "no") })
         let results = try #require(run.run())
         #expect(results.allSatisfy { $0.verdict == .notRun && $0.note == "no" })
         #expect(run.finished == ["c0", "c1", "c2", "c3"])
@@ -343,11 +357,11 @@ struct SuiteRunnerTests {
 
     // MARK: Cases that stand for several
 
-    @Test func `one that stands for several is spread out in its place`() throws {
-        let run = PlayedSuite(
+    @Test func `a search case is expanded in its position`() throws {
+        let run = SuiteRunnerFixture(
             [
                 .case("a"), .case("many", parts: ["many-1", "many-2", "many-3"]),
-                .case("blocked", parts: ["never"], obstacle: "no"), .case("b"),
+                .case("blocked", parts: ["never"], skipReason: "no"), .case("b"),
             ],
             jobs: 2
         )
@@ -359,25 +373,25 @@ struct SuiteRunnerTests {
         #expect(run.stage.expandedIDs == ["a", "many", "b"])
     }
 
-    @Test func `only those that are wanted are played, of the parts as well`() throws {
-        let run = PlayedSuite([.case("a"), .case("many", parts: ["many-1", "many-2"])])
+    @Test func `only selected cases and parts run`() throws {
+        let run = SuiteRunnerFixture([.case("a"), .case("many", parts: ["many-1", "many-2"])])
         run.options.isWanted = { $0.id.hasSuffix("2") }
         let results = try #require(run.run())
         #expect(results.map(\.contract.id) == ["many-2"])
         #expect(run.stage.began == ["many-2"])
     }
 
-    @Test func `a case that stands for none leaves nothing behind`() throws {
-        let run = PlayedSuite([.case("a"), .case("none", parts: [])])
+    @Test func `a case that expands to nothing leaves no result`() throws {
+        let run = SuiteRunnerFixture([.case("a"), .case("none", parts: [])])
         #expect(try #require(run.run()).map(\.contract.id) == ["a"])
     }
 
     // MARK: What is told
 
-    @Test("the count rises by one with every case, up to all of them", arguments: [1, 4])
+    @Test("the progress count rises by one with every case", arguments: [1, 4])
     func counts(jobs: Int) throws {
-        let run = PlayedSuite(
-            (0..<10).map { .case("c\($0)", takes: $0 % 3, turn: $0 == 5 ? .first : .together) },
+        let run = SuiteRunnerFixture(
+            (0..<10).map { .case("c\($0)", takes: $0 % 3, phase: $0 == 5 ? .first : .concurrent) },
             jobs: jobs
         )
         _ = run.run()
@@ -390,8 +404,8 @@ struct SuiteRunnerTests {
         }
     }
 
-    @Test func `what became known since replaces a result, and nobody else's`() throws {
-        let run = PlayedSuite([.case("a"), .case("b"), .case("z", turn: .first)])
+    @Test func `a revision replaces its own result only`() throws {
+        let run = SuiteRunnerFixture([.case("a"), .case("b"), .case("z", phase: .first)])
         run.stage.revision = { results in
             #expect(results.map { $0?.verdict } == [.passed, .passed, .passed])
             if results.count == 3 { results[1]?.verdict = .failed }
@@ -403,24 +417,24 @@ struct SuiteRunnerTests {
 
     // MARK: Known failures
 
-    @Test func `the list of known failures has the last word`() throws {
+    @Test func `the known failures list is applied last`() throws {
         let list = try KnownFailures(
             parsing: "known E205 ticket 1\nbetter E205\nother E205\nlate E205\nblocked E205",
             path: "known"
         )
-        let run = PlayedSuite([
-            .case("known", findings: [.keyChanged]), .case("better"),
-            .case("other", findings: [.answerStatus]), .case("late"),
-            .case("blocked", obstacle: "no"), .case("new", findings: [.keyChanged]),
+        let run = SuiteRunnerFixture([
+            .case("known", findings: [.idempotencyKeyChanged]), .case("better"),
+            .case("other", findings: [.responseStatus]), .case("late"),
+            .case("blocked", skipReason: "no"), .case("new", findings: [.idempotencyKeyChanged]),
         ])
         run.options.knownFailures = list
         run.stage.revision = { results in
             #expect(results[0]?.verdict == .failed, "it comes before the list is looked at")
             results[3]?.verdict = .failed
-            results[3]?.findings = [Finding(.keyChanged, expected: "", actual: "")]
+            results[3]?.findings = [Finding(.idempotencyKeyChanged, expected: "", actual: "")]
         }
         let results = try #require(run.run())
-        #expect(FindingCode.keyChanged.rawValue == "E205")
+        #expect(FindingCode.idempotencyKeyChanged.rawValue == "E205")
         #expect(
             results.map(\.verdict)
                 == [.knownFailure, .unexpectedPass, .failed, .knownFailure, .notRun, .failed]
@@ -434,18 +448,20 @@ struct SuiteRunnerTests {
 
     // MARK: Beside the cases
 
-    @Test func `what goes on beside ends with the cases, and hears of it`() throws {
-        let run = PlayedSuite([.case("a", takes: 20), .case("b", takes: 30, turn: .alone)])
+    @Test func `the accompanying task ends with the cases`() throws {
+        let run = SuiteRunnerFixture([
+            .case("a", takes: 20), .case("b", takes: 30, phase: .exclusive),
+        ])
         _ = run.run()
         #expect(run.stage.accompaniment == ["began 0", "ended 50"])
     }
 
     // MARK: Cancellation
 
-    @Test("what is earned before a cancellation is kept", arguments: [1, 2, 4])
+    @Test("results before a cancellation are kept", arguments: [1, 2, 4])
     func cancellation(jobs: Int) throws {
-        let cases = (0..<12).map { PlayedCase.case("c\($0)", takes: 10) }
-        let run = PlayedSuite(cases, jobs: jobs)
+        let cases = (0..<12).map { SimulatedCase.case("c\($0)", takes: 10) }
+        let run = SuiteRunnerFixture(cases, jobs: jobs)
         let results = try #require(run.run(cancelledAfter: .milliseconds(25)))
         let earned = results.filter { $0.verdict == .passed }.map(\.contract.id)
         #expect(earned.count == 2 * jobs)
@@ -463,16 +479,19 @@ struct SuiteRunnerTests {
         #expect(run.stage.accompaniment.count == 2)
     }
 
-    @Test func `a result that came when all was over is kept though others are cut short`() throws {
-        let run = PlayedSuite([.case("quick", takes: 1), .case("slow", takes: 500)], jobs: 2)
+    @Test func `a result at the end of the run is kept when others are cancelled`() throws {
+        let run = SuiteRunnerFixture(
+            [.case("quick", takes: 1), .case("slow", takes: 500)],
+            jobs: 2
+        )
         let results = try #require(run.run(cancelledAfter: .milliseconds(2)))
         #expect(results.map(\.verdict) == [.passed, .notRun])
     }
 
-    @Test func `a cancellation while one is alone keeps what was earned beside others`() throws {
-        let run = PlayedSuite([
-            .case("a", takes: 5), .case("alone-1", takes: 10, turn: .alone),
-            .case("alone-2", takes: 10, turn: .alone), .case("z", takes: 5, turn: .first),
+    @Test func `a cancellation during an exclusive case keeps earlier results`() throws {
+        let run = SuiteRunnerFixture([
+            .case("a", takes: 5), .case("alone-1", takes: 10, phase: .exclusive),
+            .case("alone-2", takes: 10, phase: .exclusive), .case("z", takes: 5, phase: .first),
         ])
         let results = try #require(run.run(cancelledAfter: .milliseconds(25)))
         #expect(results.map(\.verdict) == [.passed, .passed, .notRun, .passed])
@@ -480,17 +499,17 @@ struct SuiteRunnerTests {
         #expect(run.stage.revisedCount == 0)
     }
 
-    @Test func `a case that does not heed a cancellation says nothing either`() throws {
-        let run = PlayedSuite([.case("deaf", takes: 50, heedsCancellation: false)])
+    @Test func `a case that ignores a cancellation gives no result`() throws {
+        let run = SuiteRunnerFixture([.case("deaf", takes: 50, heedsCancellation: false)])
         let results = try #require(run.run(cancelledAfter: .milliseconds(10)))
         #expect(results.map(\.verdict) == [.notRun])
         #expect(run.finished.isEmpty)
     }
 
-    @Test func `known failures and obstacles keep their word after a cancellation`() throws {
-        let run = PlayedSuite([
-            .case("slow", takes: 500), .case("blocked", obstacle: "declared"),
-            .case("quick", findings: [.keyChanged]),
+    @Test func `known failures and skip reasons are kept after a cancellation`() throws {
+        let run = SuiteRunnerFixture([
+            .case("slow", takes: 500), .case("blocked", skipReason: "declared"),
+            .case("quick", findings: [.idempotencyKeyChanged]),
         ])
         run.options.knownFailures = try KnownFailures(
             parsing: "quick E205\nslow E205",
@@ -505,14 +524,14 @@ struct SuiteRunnerTests {
     // MARK: Whatever the suite
 
     /// Suites drawn from a seed: the laws above hold for each of them, with any number of jobs.
-    @Test("the laws hold for any suite", arguments: UInt64(0)..<150)
+    @Test("the scheduler invariants hold for any suite", arguments: UInt64(0)..<150)
     func laws(seed: UInt64) throws {
-        let cases = PlayedCase.drawn(seed)
+        let cases = SimulatedCase.randomCases(seed)
         var verdicts: [[String]] = []
         for jobs in [1, 2, 3, 8] {
-            let run = PlayedSuite(cases, jobs: jobs, seed: seed)
+            let run = SuiteRunnerFixture(cases, jobs: jobs, seed: seed)
             let results = try #require(run.run(), "seed \(seed): it never ended")
-            let ids = cases.flatMap { $0.obstacle == nil ? $0.parts ?? [$0.id] : [$0.id] }
+            let ids = cases.flatMap { $0.skipReason == nil ? $0.parts ?? [$0.id] : [$0.id] }
             #expect(results.map(\.contract.id) == ids)
             verdicts.append(results.map { "\($0.contract.id) \($0.verdict)" })
             #expect(run.stage.busiest <= jobs)
@@ -529,12 +548,12 @@ struct SuiteRunnerTests {
 }
 
 /// A case on a stage that a test plays itself.
-struct PlayedCase: Sendable {
+struct SimulatedCase: Sendable {
     var id: String
     /// In milliseconds.
     var takes = 0
-    var turn = Turn.together
-    var obstacle: String?
+    var phase = SuitePhase.concurrent
+    var skipReason: String?
     /// The cases that it stands for; nil: itself.
     var parts: [String]?
     /// How often others disturb it.
@@ -551,18 +570,18 @@ struct PlayedCase: Sendable {
     static func `case`(
         _ id: String,
         takes: Int = 0,
-        turn: Turn = .together,
+        phase: SuitePhase = .concurrent,
         parts: [String]? = nil,
-        obstacle: String? = nil,
+        skipReason: String? = nil,
         disturbedTimes: Int = 0,
         findings: [FindingCode] = [],
         heedsCancellation: Bool = true
-    ) -> PlayedCase {
-        PlayedCase(
+    ) -> SimulatedCase {
+        SimulatedCase(
             id: id,
             takes: takes,
-            turn: turn,
-            obstacle: obstacle,
+            phase: phase,
+            skipReason: skipReason,
             parts: parts,
             disturbedTimes: disturbedTimes,
             findings: findings,
@@ -570,23 +589,23 @@ struct PlayedCase: Sendable {
         )
     }
 
-    static func drawn(_ seed: UInt64) -> [PlayedCase] {
+    static func randomCases(_ seed: UInt64) -> [SimulatedCase] {
         var random = SeededGenerator(seed: seed, text: "suite")
         return (0..<Int.random(in: 0...14, using: &random)).map { number in
             let id = "c\(number)"
-            var test = PlayedCase(id: id, takes: Int.random(in: 0...9, using: &random))
-            test.turn =
-                [.together, .together, .together, .alone, .first, .last].randomElement(
+            var test = SimulatedCase(id: id, takes: Int.random(in: 0...9, using: &random))
+            test.phase =
+                [.concurrent, .concurrent, .concurrent, .exclusive, .first, .last].randomElement(
                     using: &random
                 )
-                ?? .together
+                ?? .concurrent
             switch Int.random(in: 0..<8, using: &random) {
-            case 0: test.obstacle = "no"
+            case 0: test.skipReason = "no"
             case 1:
                 let count = Int.random(in: 0...3, using: &random)
                 test.parts = (0..<count).map { "\(id)-\($0)" }
             case 2: test.disturbedTimes = Int.random(in: 1...2, using: &random)
-            case 3: test.findings = [.answerStatus]
+            case 3: test.findings = [.responseStatus]
             case 5: test.heldUpTimes = Int.random(in: 1...4, using: &random)
             case 4: test.waits = Int.random(in: 1...20, using: &random)
             default: break
@@ -603,14 +622,14 @@ struct PlayedCase: Sendable {
 }
 
 /// The real runner on a stage that writes down what becomes of its cases.
-final class PlayedSuite: @unchecked Sendable {
-    let cases: [PlayedCase]
-    let stage: PlayedStage
+final class SuiteRunnerFixture: @unchecked Sendable {
+    let cases: [SimulatedCase]
+    let stage: SimulatedTarget
     var options: SuiteRunner.Options
     /// More stages for those that play alone.
-    private(set) var sides: [PlayedStage] = []
+    private(set) var additionalInstances: [SimulatedTarget] = []
     /// These sides cannot be opened.
-    var brokenSides: Set<Int> = []
+    var failingInstances: Set<Int> = []
     private let machine: SimulatedMachine
     private(set) var log: [String] = []
     private(set) var started: [String] = []
@@ -621,12 +640,13 @@ final class PlayedSuite: @unchecked Sendable {
     private(set) var planned: [[String]] = []
     private(set) var time: Duration = .zero
 
-    init(_ cases: [PlayedCase], jobs: Int = 1, seed: UInt64 = 0, sideCount: Int = 0) {
+    init(_ cases: [SimulatedCase], jobs: Int = 1, seed: UInt64 = 0, additionalInstanceMax: Int = 0)
+    {
         self.cases = cases
-        machine = SimulatedMachine(seed: seed, load: Bench.exact)
+        machine = SimulatedMachine(seed: seed, load: SimulationBench.exact)
         let clock = SimulatedClock(machine: machine)
-        stage = PlayedStage(cases, clock)
-        sides = (0..<sideCount).map { _ in PlayedStage(cases, clock) }
+        stage = SimulatedTarget(cases, clock)
+        additionalInstances = (0..<additionalInstanceMax).map { _ in SimulatedTarget(cases, clock) }
         options = SuiteRunner.Options(
             seed: seed,
             jobs: jobs,
@@ -637,12 +657,14 @@ final class PlayedSuite: @unchecked Sendable {
 
     /// The results; nil when all waited for something that never came.
     func run(cancelledAfter time: Duration? = nil) -> [CaseResult]? {
-        let (sides, broken) = (sides, brokenSides)
-        let more = SuiteRunner.Sides(countMax: sides.count) { number in
-            if broken.contains(number) { throw PlayedStage.NoSide() }
-            return sides[number]
+        let (additionalInstances, broken) = (additionalInstances, failingInstances)
+        let more = SuiteRunner.AdditionalInstances(countMax: additionalInstances.count) { number in
+            if broken.contains(number) { throw SimulatedTarget.InstanceStartError() }
+            return additionalInstances[number]
         }
-        let runner = SuiteRunner(on: stage, sides: more, options: options) { self.take($0) }
+        let runner = SuiteRunner(on: stage, additionalInstances: more, options: options) {
+            self.take($0)
+        }
         let contracts = cases.map(\.contract)
         let clock = stage.clock
         let results = machine.run {
@@ -671,21 +693,21 @@ final class PlayedSuite: @unchecked Sendable {
             counts.append(done)
             totals.insert(total)
         case .planned(let ids): planned.append(ids)
-        case .calibrated, .backendRestarted, .stopped, .sideFailed: log.append("\(event)")
+        case .calibrated, .backendRestarted, .stopped, .instanceFailed: log.append("\(event)")
         }
     }
 }
 
 /// A stage whose cases do nothing but take their time, and notice who else is there.
-final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
-    struct NoSide: Error {}
+final class SimulatedTarget: SuiteTarget, OpenTarget, @unchecked Sendable {
+    struct InstanceStartError: Error {}
 
     /// From so many cases on, nobody answers any more.
     var goneAfter: Int?
     let clock: SimulatedClock
-    private var cases: [String: PlayedCase] = [:]
+    private var cases: [String: SimulatedCase] = [:]
     private var playing: Set<String> = []
-    private var turnsTaken: [String: Int] = [:]
+    private var attemptCounts: [String: Int] = [:]
     var revision: ((inout [CaseResult?]) -> Void)?
     private(set) var opened: [[String]] = []
     private(set) var asked: [String] = []
@@ -703,7 +725,7 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
     private(set) var revisedAlone: [String] = []
     private(set) var accompaniment: [String] = []
 
-    init(_ cases: [PlayedCase], _ clock: SimulatedClock) {
+    init(_ cases: [SimulatedCase], _ clock: SimulatedClock) {
         self.clock = clock
         for test in cases {
             self.cases[test.id] = test
@@ -716,18 +738,18 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
         }
     }
 
-    func obstacle(_ plan: CasePlan) -> CaseResult? {
-        cases[plan.contract.id]?.obstacle.map {
+    func skipReason(_ plan: CasePlan) -> CaseResult? {
+        cases[plan.contract.id]?.skipReason.map {
             CaseResult(contract: plan.contract, verdict: .notRun, note: $0)
         }
     }
 
-    func open(for plans: [CasePlan]) async -> any OpenStage {
+    func open(for plans: [CasePlan]) async -> any OpenTarget {
         opened.append(plans.map(\.contract.id))
         return self
     }
 
-    func accompany() async {
+    func monitorLoad() async {
         accompaniment.append("began \(clock.now.milliseconds)")
         while !Task.isCancelled { await clock.pause(.seconds(1000)) }
         accompaniment.append("ended \(clock.now.milliseconds)")
@@ -739,9 +761,9 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
         return parts.map { CasePlan(SimulatedContracts.contract($0, [])) }
     }
 
-    func turns(of plans: [CasePlan]) async -> [Turn] {
+    func phases(of plans: [CasePlan]) async -> [SuitePhase] {
         asked += plans.map(\.contract.id)
-        return plans.map { cases[$0.contract.id]?.turn ?? .together }
+        return plans.map { cases[$0.contract.id]?.phase ?? .concurrent }
     }
 
     func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
@@ -763,7 +785,7 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
         }
         playing.remove(id)
         if test.waits > 0 {
-            await JobPlace.givenAway { await clock.pause(.milliseconds(test.waits)) }
+            await JobSlot.releaseSlot { await clock.pause(.milliseconds(test.waits)) }
             playing.insert(id)
             busiest = max(busiest, playing.count)
             playing.remove(id)
@@ -774,9 +796,9 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
             gone.findings = [Finding(.backendGone, expected: "", actual: "")]
             return gone
         }
-        turnsTaken[id, default: 0] += 1
-        if turnsTaken[id, default: 0] <= test.disturbedTimes { return nil }
-        if turnsTaken[id, default: 0] <= test.heldUpTimes {
+        attemptCounts[id, default: 0] += 1
+        if attemptCounts[id, default: 0] <= test.disturbedTimes { return nil }
+        if attemptCounts[id, default: 0] <= test.heldUpTimes {
             let busy = Finding(.machineBusy, expected: "", actual: "")
             return CaseResult(contract: plan.contract, verdict: .inconclusive, findings: [busy])
         }
@@ -789,7 +811,7 @@ final class PlayedStage: SuiteStage, OpenStage, @unchecked Sendable {
 
     func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
         #expect(playing.isEmpty)
-        if caseIDs.contains(where: { [.first, .last].contains(cases[$0]?.turn) }) {
+        if caseIDs.contains(where: { [.first, .last].contains(cases[$0]?.phase) }) {
             #expect(caseIDs == Set(began.suffix(1)), "nobody else's journal is its own any more")
             revisedAlone += caseIDs
             return

@@ -102,7 +102,7 @@ struct SuiteTests {
         )
     }
 
-    @Test("every contract holds, in both styles", arguments: ["body", "sync"])
+    @Test("every contract passes in both styles", arguments: ["body", "sync"])
     func everythingHolds(style: String) async throws {
         let outcome = try await verify(nil, ["--seed", "one"], style: style)
         #expect(outcome.verdicts.count >= 400)
@@ -117,7 +117,9 @@ struct SuiteTests {
         #expect(outcome.grade == "Complete")
     }
 
-    @Test func `a saved run is judged alike, and shards join to the whole`() async throws {
+    @Test func `a saved run gets the same verdicts, and merged shards equal the whole`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         try folder.write(Self.profile("malformed-500", style: "body"), to: "assay.yaml")
         func verify(_ arguments: [String]) async throws {
@@ -156,7 +158,7 @@ struct SuiteTests {
     }
 
     @Test(
-        "the goldens that ship hold, and the one that is concerned is red when something changed",
+        "shipped goldens pass, and the affected one fails after a change",
         arguments: [
             (nil, nil), ("transfer-ignored", "revenuecat/transfer"),
             ("unknown-user-skipped", "revenuecat/unknown-user"),
@@ -176,7 +178,7 @@ struct SuiteTests {
         }
     }
 
-    @Test func `a variation that breaks the backend becomes the smallest contract that does`()
+    @Test func `a failing variation is shrunk to the smallest contract`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -210,7 +212,7 @@ struct SuiteTests {
     }
 
     @Test(
-        "a defect is found by the contract that is there for it",
+        "a defect is found by its contract",
         arguments: [
             ("authorization/sent:truncated", "authorization-prefix", "authenticity", "E102"),
             ("signature-replayed/sent:stale", "signature-age-ignored", "authenticity", "E102"),
@@ -237,7 +239,7 @@ struct SuiteTests {
         #expect(outcome.codes[id]?.contains(code) == true, "\(outcome.codes)")
     }
 
-    @Test func `the verdicts do not depend on seed or jobs`() async throws {
+    @Test func `verdicts do not depend on seed or jobs`() async throws {
         let selection = ["--only", "revenuecat/idempotency", "--only", "revenuecat/safety-net"]
         let one = try await verify("transfer-ignored", selection + ["--jobs", "1", "--seed", "a"])
         let eight = try await verify(

@@ -1,10 +1,10 @@
 import Replay
 import Testing
 
-@Suite("A backend's log without what it writes for terminals")
+@Suite("Removing terminal codes from a backend's log")
 struct TerminalCodesTests {
     @Test(
-        "colours, titles and links go, words stay",
+        "colors, titles and links are removed, words stay",
         arguments: [
             ("plain", "plain"), ("", ""),
             ("\u{1b}[32minfo\u{1b}[39m: up", "info: up"),

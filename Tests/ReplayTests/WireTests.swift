@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What reaches a backend is what real senders send: nothing of ours goes over the wire.
-@Suite("On the wire")
+@Suite("Requests on the wire")
 struct WireTests {
     /// A backend that takes everything and writes down what it was sent.
     private static let server = #"""
@@ -80,7 +80,7 @@ struct WireTests {
         "x-purchasely-signature", "x-purchasely-timestamp", "user-agent",
     ]
 
-    @Test func `no request to the backend has a mark of ours`() async throws {
+    @Test func `requests to the backend carry no Assay mark`() async throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(Self.server, to: "server.py")
         _ = try folder.write(Self.profile, to: "assay.yaml")

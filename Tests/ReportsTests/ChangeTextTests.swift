@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 
 /// What somebody reads who has to say whether a change was meant.
-@Suite("A change, in full")
+@Suite("Full contract changes")
 struct ChangeTextTests {
     private static func contract(_ values: [String: JSONValue], status: Int = 200) -> Contract {
         let request = SmallContracts.request("hello") {
-            $0.answer = AnswerPattern(status: status, location: SmallContracts.place)
+            $0.answer = ResponsePattern(status: status, location: SmallContracts.place)
         }
         return SmallContracts.contract([request]) { $0.values = values }
     }
@@ -51,7 +51,7 @@ struct ChangeTextTests {
         #expect(lines.last?.last == "^", "the mark stands below the end")
     }
 
-    @Test func `nothing that a backend said moves the cursor`() {
+    @Test func `backend text cannot move the cursor`() {
         let lines = Self.lines(["a": "x"], ["a": "\u{1b}[2J"])
         #expect(!lines.joined().contains("\u{1b}"))
     }

@@ -6,14 +6,14 @@ import Testing
 
 /// What a report says of a delivery beside its name.
 struct EventTextTests {
-    @Test func `what goes out with the next step says so, and what repeats it does not`() {
+    @Test func `an event sent with the next step is marked, and a repeat names its original`() {
         var purchase = Delivery(
             name: "purchase",
             subject: .event(EventSpec(type: "INITIAL_PURCHASE", user: "ada"))
         )
-        purchase.isWithNext = true
+        purchase.isConcurrentWithNext = true
         var text = Delivery(name: "text", subject: .raw(.text("{}")))
-        text.isWithNext = true
+        text.isConcurrentWithNext = true
         let contract = SmallContracts.contract([
             .deliver(purchase), .deliver(text),
             .deliver(Delivery(name: "again", subject: .repeats("purchase"))),

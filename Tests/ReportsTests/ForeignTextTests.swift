@@ -3,7 +3,7 @@ import Reports
 import Testing
 
 /// Text that is not ours reaches no terminal and no log processor as a command, in any report.
-@Suite("Foreign text")
+@Suite("Untrusted text")
 struct ForeignTextTests {
     private static let pieces = [
         "::error::planted", " ::set-output name=a::b", "::stop-commands::x", "::",
@@ -54,7 +54,7 @@ struct ForeignTextTests {
 
     private static let replay = ReplayCommand(["assay", "verify"]).redacted(SecretDeclaration())
 
-    private static func terminal(_ stop: CommandStop? = nil) -> TerminalReport {
+    private static func terminal(_ stop: StopCommandsPair? = nil) -> TerminalReport {
         TerminalReport(style: TerminalStyle(isColoured: false), replay: replay, stop: stop)
     }
 
@@ -71,22 +71,22 @@ struct ForeignTextTests {
             ("lines", { terminal().blocks($0, fullMax: 1).joined() }),
         ]
 
-    @Test("no line of a report is a command, whatever is planted", arguments: 0..<UInt64(40))
+    @Test("no line of a report is a workflow command", arguments: 0..<UInt64(40))
     func reports(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let planted = Self.text(&generator)
-        let report = ReportStory.planted(planted).redacted()
+        let report = ReportFixtures.planted(planted).redacted()
         for (name, render) in Self.renderers {
             let fault = Self.fault(render(report))
             #expect(fault == nil, "\(name) for \(planted.debugDescription)")
         }
     }
 
-    @Test("an annotation is ours, and nothing in it is not", arguments: 0..<UInt64(60))
+    @Test("annotations come only from Assay", arguments: 0..<UInt64(60))
     func annotations(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let planted = Self.text(&generator)
-        let text = GitHubReport.render(ReportStory.planted(planted).redacted())
+        let text = GitHubReport.render(ReportFixtures.planted(planted).redacted())
         let fault = Self.fault(text) { line in
             ["::error ", "::warning ", "::notice "].contains { line.hasPrefix($0) }
         }
@@ -145,14 +145,14 @@ struct ForeignTextTests {
         #expect(Self.fault(text) == nil)
     }
 
-    @Test func `under GitHub Actions the backend's lines stand between commands of ours`() throws {
+    @Test func `GitHub Actions output of a backend is wrapped between stop-commands`() throws {
         var generator = SeededGenerator(seed: 7)
-        #expect(CommandStop([:], using: &generator) == nil)
-        #expect(CommandStop(["GITHUB_ACTIONS": "false"], using: &generator) == nil)
-        let stop = try #require(CommandStop(["GITHUB_ACTIONS": "true"], using: &generator))
-        let other = try #require(CommandStop(["GITHUB_ACTIONS": "true"], using: &generator))
+        #expect(StopCommandsPair([:], using: &generator) == nil)
+        #expect(StopCommandsPair(["GITHUB_ACTIONS": "false"], using: &generator) == nil)
+        let stop = try #require(StopCommandsPair(["GITHUB_ACTIONS": "true"], using: &generator))
+        let other = try #require(StopCommandsPair(["GITHUB_ACTIONS": "true"], using: &generator))
         #expect(stop != other, "a token is used once")
-        let result = ReportStory.result(.failed) {
+        let result = ReportFixtures.result(.failed) {
             $0.backendOutput = "::error::planted\nready"
         }
         let lines = Self.terminal(stop).block(result.redacted(SecretDeclaration()))

@@ -64,9 +64,9 @@ struct HTMLReportTests {
         "style", "http-equiv", "aria-label", "placeholder",
     ]
 
-    @Test("planted markup stays text", arguments: ReportStory.hostile)
+    @Test("planted markup stays text", arguments: ReportFixtures.hostile)
     func markup(text: String) {
-        let page = Page(HTMLReport.render(ReportStory.planted(text).redacted()))
+        let page = Page(HTMLReport.render(ReportFixtures.planted(text).redacted()))
         #expect(page.isWellFormed)
         for tag in page.tags {
             let name = tag.name.hasPrefix("/") ? String(tag.name.dropFirst()) : tag.name
@@ -77,10 +77,10 @@ struct HTMLReportTests {
         }
     }
 
-    @Test("the page has as many tags whatever is planted", arguments: ReportStory.hostile)
+    @Test("the page has as many tags whatever is planted", arguments: ReportFixtures.hostile)
     func shape(text: String) {
-        let plain = Page(HTMLReport.render(ReportStory.planted("plain").redacted()))
-        let page = Page(HTMLReport.render(ReportStory.planted(text).redacted()))
+        let plain = Page(HTMLReport.render(ReportFixtures.planted("plain").redacted()))
+        let page = Page(HTMLReport.render(ReportFixtures.planted(text).redacted()))
         #expect(page.tags.map(\.name) == plain.tags.map(\.name))
     }
 
@@ -89,21 +89,21 @@ struct HTMLReportTests {
         var generator = SeededGenerator(seed: seed)
         let pieces = ["<", ">", "\"", "&", "'", "\u{301}", "a", " ", "=", "/", "-", "\n", "é"]
         let text = (0..<12).map { _ in pieces.randomElement(using: &generator) ?? "x" }.joined()
-        let plain = Page(HTMLReport.render(ReportStory.planted("plain").redacted()))
-        let page = Page(HTMLReport.render(ReportStory.planted(text).redacted()))
+        let plain = Page(HTMLReport.render(ReportFixtures.planted("plain").redacted()))
+        let page = Page(HTMLReport.render(ReportFixtures.planted(text).redacted()))
         #expect(page.isWellFormed)
         #expect(page.tags.map(\.name) == plain.tags.map(\.name))
     }
 
     @Test func `what was planted can be read`() {
-        let page = HTMLReport.render(ReportStory.planted("<b>&\"bold\"</b>").redacted())
+        let page = HTMLReport.render(ReportFixtures.planted("<b>&\"bold\"</b>").redacted())
         #expect(page.contains("&lt;b&gt;&amp;&quot;bold&quot;&lt;/b&gt;"))
         #expect(!page.contains("<b>&"))
     }
 
     @Test func `nothing is loaded from elsewhere`() {
         let page = HTMLReport.render(
-            ReportStory.report(Verdict.allCases.map { ReportStory.result($0) }).redacted()
+            ReportFixtures.report(Verdict.allCases.map { ReportFixtures.result($0) }).redacted()
         )
         for part in ["<script ", "<link", "src=", "href=\"h", "url(", "@import"] {
             #expect(!page.contains(part), "\(part)")
@@ -113,26 +113,28 @@ struct HTMLReportTests {
     }
 
     @Test(
-        "only what is not green has a block, and only failures are open",
+        "only failed and inconclusive cases have a block, and only failures are open",
         arguments: Verdict.allCases
     )
     func blocks(verdict: Verdict) {
-        let page = HTMLReport.render(ReportStory.report([ReportStory.result(verdict)]).redacted())
+        let page = HTMLReport.render(
+            ReportFixtures.report([ReportFixtures.result(verdict)]).redacted()
+        )
         #expect(page.contains("<details") == (verdict != .passed))
         #expect(page.contains("id=case-0 open>") == (verdict == .failed))
         #expect(page.contains("<code>a/b/c</code>"), "every case stands in the table")
     }
 
     @Test func `a case that is declared unsupported is quiet`() {
-        let quiet = ReportStory.result(.notRun) { $0.isDeclaredUnsupported = true }
-        #expect(!HTMLReport.render(ReportStory.report([quiet]).redacted()).contains("<details"))
+        let quiet = ReportFixtures.result(.notRun) { $0.isDeclaredUnsupported = true }
+        #expect(!HTMLReport.render(ReportFixtures.report([quiet]).redacted()).contains("<details"))
     }
 
     @Test func `the page counts clauses and verdicts`() {
         let page = HTMLReport.render(
-            ReportStory.report([
-                ReportStory.result(.passed), ReportStory.result(.failed, "a/b/d"),
-                ReportStory.result(.passed, "a/b/e") { $0.contract.clause = "S-04" },
+            ReportFixtures.report([
+                ReportFixtures.result(.passed), ReportFixtures.result(.failed, "a/b/d"),
+                ReportFixtures.result(.passed, "a/b/e") { $0.contract.clause = "S-04" },
             ]).redacted()
         )
         #expect(page.contains("<b>1 of 2</b><span>clauses proven</span>"))
@@ -145,7 +147,7 @@ struct HTMLReportTests {
 
     @Test func `a whole suite has its grade`() {
         let page = HTMLReport.render(
-            ReportStory.report([ReportStory.result(.passed)], isWhole: true).redacted()
+            ReportFixtures.report([ReportFixtures.result(.passed)], isWhole: true).redacted()
         )
         #expect(page.contains("<span>grade</span>"))
     }
@@ -159,28 +161,29 @@ struct HTMLReportTests {
     )
     func seconds(seconds: Double, text: String) {
         let page = HTMLReport.render(
-            ReportStory.report([ReportStory.result(.passed) { $0.seconds = seconds }]).redacted()
+            ReportFixtures.report([ReportFixtures.result(.passed) { $0.seconds = seconds }])
+                .redacted()
         )
         #expect(page.contains("<td class=num>\(text)</tr>"))
     }
 
-    @Test func `at most six findings are told of one case`() {
-        let many = ReportStory.result(.failed) { result in
-            result.findings = (0..<9).map { Finding(.noAnswer, expected: "e\($0)", actual: "a") }
+    @Test func `at most six findings of one case are shown`() {
+        let many = ReportFixtures.result(.failed) { result in
+            result.findings = (0..<9).map { Finding(.noResponse, expected: "e\($0)", actual: "a") }
         }
-        let page = HTMLReport.render(ReportStory.report([many]).redacted())
+        let page = HTMLReport.render(ReportFixtures.report([many]).redacted())
         #expect(page.contains("<dd>e5") && !page.contains("<dd>e6"))
     }
 
     // MARK: Causes, diagrams, differences
 
     private func page(_ results: [CaseResult], replay: Redacted<ReplayCommand>? = nil) -> String {
-        HTMLReport.render(ReportStory.report(results).redacted(), replay: replay)
+        HTMLReport.render(ReportFixtures.report(results).redacted(), replay: replay)
     }
 
     @Test func `findings of one kind are one cause, and lead to their cases`() {
-        let results = (0..<11).map { ReportStory.result(.failed, "a/b/c\($0)") }
-        let page = page([ReportStory.result(.inconclusive, "a/x")] + results)
+        let results = (0..<11).map { ReportFixtures.result(.failed, "a/b/c\($0)") }
+        let page = page([ReportFixtures.result(.inconclusive, "a/x")] + results)
         #expect(page.contains("effect-extra<td class=num>11<td>S-03<td class=links>"))
         #expect(page.contains("<a href=\"#case-1\">a/b/c0</a>"))
         #expect(page.contains("and 3 more"))
@@ -189,14 +192,14 @@ struct HTMLReportTests {
     }
 
     @Test func `only the first failures are open`() {
-        let page = page((0..<9).map { ReportStory.result(.failed, "a/b/c\($0)") })
+        let page = page((0..<9).map { ReportFixtures.result(.failed, "a/b/c\($0)") })
         #expect(page.ranges(of: " open><summary>").count == 5)
     }
 
     @Test func `the command that shows a case again can be copied`() {
         let replay = ReplayCommand(["assay", "verify", "--seed", "7"])
             .redacted(SecretDeclaration())
-        let page = page([ReportStory.result(.failed)], replay: replay)
+        let page = page([ReportFixtures.result(.failed)], replay: replay)
         for command in ["assay verify --seed 7", "assay verify --seed 7 --only a/b/c"] {
             #expect(page.contains("<code>\(command)</code><button type=button class=copy>"))
         }
@@ -205,7 +208,7 @@ struct HTMLReportTests {
     private static let lost = Exchange.Outcome.answerLost(HTTPMessage.Response(200))
 
     @Test(
-        "an arrow says what became of its message",
+        "an arrow shows the outcome of its message",
         arguments: [
             (Exchange.Outcome.answered(HTTPMessage.Response(200)), "x", "200"),
             (.answered(HTTPMessage.Response(500)), "x bad", "500"), (lost, "x lost", "lost (200)"),
@@ -215,10 +218,10 @@ struct HTMLReportTests {
     )
     func arrows(outcome: Exchange.Outcome, kind: String, words: String) {
         let page = page([
-            ReportStory.result(.failed) { result in
-                result.base = ReportStory.base
+            ReportFixtures.result(.failed) { result in
+                result.base = ReportFixtures.base
                 result.timeline = [
-                    ReportStory.exchange(.backend, .oneSignal, number: 4, outcome: outcome)
+                    ReportFixtures.exchange(.backend, .oneSignal, number: 4, outcome: outcome)
                 ]
             }
         ])
@@ -228,14 +231,14 @@ struct HTMLReportTests {
         #expect(page.contains("--n:2;--a:0;--w:1"))
     }
 
-    @Test func `what a finding rests on is shown, and long cases are cut in the middle`() {
+    @Test func `evidence of a finding is shown, and long cases are shortened in the middle`() {
         let page = page([
-            ReportStory.result(.failed) { result in
+            ReportFixtures.result(.failed) { result in
                 result.findings = [
                     Finding(.effectExtra, expected: "one", actual: "two", evidence: [3])
                 ]
                 result.timeline = (0..<100).map {
-                    ReportStory.exchange(.backend, .oneSignal, number: $0)
+                    ReportFixtures.exchange(.backend, .oneSignal, number: $0)
                 }
             }
         ])
@@ -244,14 +247,14 @@ struct HTMLReportTests {
         #expect(page.ranges(of: "<summary class=row>").count == 60)
     }
 
-    @Test func `what is not as it was is marked`() {
+    @Test func `unusual entries are marked`() {
         let page = page([
-            ReportStory.result(.failed) { result in
+            ReportFixtures.result(.failed) { result in
                 result.findings = [
-                    Finding(.stateValue, expected: "plan is yearly", actual: "plan is monthly")
+                    Finding(.wrongStateValue, expected: "plan is yearly", actual: "plan is monthly")
                 ]
                 result.timeline = [("a", 0), ("b", 1)].map { plan, number in
-                    ReportStory.exchange(
+                    ReportFixtures.exchange(
                         .revenueCat,
                         .backend,
                         .delivery(name: "x", attempt: number + 1),
@@ -270,9 +273,9 @@ struct HTMLReportTests {
 
     @Test func `hundreds of cases stay one page that opens at once`() {
         let results = (0..<500).map { number in
-            ReportStory.result(.failed, "a/b/c\(number)") { result in
+            ReportFixtures.result(.failed, "a/b/c\(number)") { result in
                 result.timeline = (0..<20).map {
-                    ReportStory.exchange(
+                    ReportFixtures.exchange(
                         .revenueCat,
                         .backend,
                         body: ["text": .string(String(repeating: "x", count: 900))],

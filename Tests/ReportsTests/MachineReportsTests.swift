@@ -68,9 +68,9 @@ struct MachineReportsTests {
         }
     }
 
-    @Test("JUnit stays XML", arguments: ReportStory.hostile)
+    @Test("JUnit stays XML", arguments: ReportFixtures.hostile)
     func junit(text: String) {
-        let document = JUnitReport.render(ReportStory.planted(text).redacted())
+        let document = JUnitReport.render(ReportFixtures.planted(text).redacted())
         let xml = XML(document)
         #expect(xml.problem == nil)
         #expect(xml.elements.count { $0.name == "testcase" } == Verdict.allCases.count)
@@ -79,10 +79,10 @@ struct MachineReportsTests {
 
     @Test func `what was found can be read out of JUnit again`() throws {
         let text = "<two> & \"more\"\n\tthan 'one'"
-        let failed = ReportStory.result(.failed) {
+        let failed = ReportFixtures.result(.failed) {
             $0.findings = [Finding(.effectExtra, expected: "one", actual: text)]
         }
-        let xml = XML(JUnitReport.render(ReportStory.report([failed]).redacted()))
+        let xml = XML(JUnitReport.render(ReportFixtures.report([failed]).redacted()))
         let failure = try #require(xml.elements.first { $0.name == "failure" })
         #expect(failure.attributes["message"] == "E202 effect-extra: " + text)
         #expect(failure.attributes["type"] == "E202")
@@ -97,10 +97,10 @@ struct MachineReportsTests {
 
     @Test("each verdict is what JUnit has for it, and is counted so", arguments: kinds)
     func verdicts(verdict: Verdict, isUnsupported: Bool, element: String?) throws {
-        let result = ReportStory.result(verdict) { $0.isDeclaredUnsupported = isUnsupported }
+        let result = ReportFixtures.result(verdict) { $0.isDeclaredUnsupported = isUnsupported }
         let xml = XML(
             JUnitReport.render(
-                ReportStory.report([result, ReportStory.result(.passed)]).redacted()
+                ReportFixtures.report([result, ReportFixtures.result(.passed)]).redacted()
             )
         )
         #expect(xml.problem == nil)
@@ -122,10 +122,11 @@ struct MachineReportsTests {
     @Test func `a folder of contracts is a suite, and its cases are named without it`() {
         let xml = XML(
             JUnitReport.render(
-                ReportStory.report([
-                    ReportStory.result(.passed, "b/two/x"), ReportStory.result(.passed, "a/one/y"),
-                    ReportStory.result(.passed, "b/two/z") { $0.contract.variant = "copies:2" },
-                    ReportStory.result(.passed, "alone"),
+                ReportFixtures.report([
+                    ReportFixtures.result(.passed, "b/two/x"),
+                    ReportFixtures.result(.passed, "a/one/y"),
+                    ReportFixtures.result(.passed, "b/two/z") { $0.contract.variant = "copies:2" },
+                    ReportFixtures.result(.passed, "alone"),
                 ]).redacted()
             )
         )
@@ -164,10 +165,10 @@ struct MachineReportsTests {
             .reduce(text) { $0.replacing($1.0, with: $1.1) }
     }
 
-    @Test("an annotation stays one command, whatever it says", arguments: ReportStory.hostile)
+    @Test("an annotation stays one command, whatever it says", arguments: ReportFixtures.hostile)
     func annotations(text: String) throws {
-        let plain = try commands(GitHubReport.render(ReportStory.planted("plain").redacted()))
-        let found = try commands(GitHubReport.render(ReportStory.planted(text).redacted()))
+        let plain = try commands(GitHubReport.render(ReportFixtures.planted("plain").redacted()))
+        let found = try commands(GitHubReport.render(ReportFixtures.planted(text).redacted()))
         #expect(found.map(\.level) == plain.map(\.level))
         #expect(
             found.map { $0.properties.keys.sorted() } == plain.map { $0.properties.keys.sorted() }
@@ -177,19 +178,19 @@ struct MachineReportsTests {
 
     @Test func `what was found can be read out of an annotation again`() throws {
         let text = "50%: a, b\nand :: more"
-        let failed = ReportStory.result(.failed) {
+        let failed = ReportFixtures.result(.failed) {
             $0.findings = [
                 Finding(
                     .effectExtra,
                     expected: "one",
                     actual: text,
                     remedy: "do it",
-                    location: ReportStory.location
+                    location: ReportFixtures.location
                 )
             ]
         }
         let found = try #require(
-            try commands(GitHubReport.render(ReportStory.report([failed]).redacted())).first
+            try commands(GitHubReport.render(ReportFixtures.report([failed]).redacted())).first
         )
         #expect(found.level == "error")
         #expect(found.message == "expected: one\nactual: \(text)\ndo it")
@@ -207,20 +208,20 @@ struct MachineReportsTests {
 
     @Test("verdicts have levels, and the last line has that of the run", arguments: levels)
     func level(verdict: Verdict, isUnsupported: Bool, expected: [String]) throws {
-        let result = ReportStory.result(verdict) { $0.isDeclaredUnsupported = isUnsupported }
-        let text = GitHubReport.render(ReportStory.report([result]).redacted())
+        let result = ReportFixtures.result(verdict) { $0.isDeclaredUnsupported = isUnsupported }
+        let text = GitHubReport.render(ReportFixtures.report([result]).redacted())
         #expect(try commands(text).map(\.level) == expected)
     }
 
     @Test func `a forge gets ten lines, failures of each clause first`() throws {
         let many = (0..<30).map { number in
-            ReportStory.result(.failed, "a/b/c\(number)") {
+            ReportFixtures.result(.failed, "a/b/c\(number)") {
                 $0.contract.clause = number < 28 ? "S-03" : "S-0\(number - 20)"
             }
         }
-        let unsure = ReportStory.result(.inconclusive, "a/b/unsure")
+        let unsure = ReportFixtures.result(.inconclusive, "a/b/unsure")
         let found = try commands(
-            GitHubReport.render(ReportStory.report([unsure] + many).redacted())
+            GitHubReport.render(ReportFixtures.report([unsure] + many).redacted())
         )
         #expect(found.count == 10)
         let titles = found.map { $0.properties["title"] ?? "" }
@@ -238,15 +239,15 @@ struct MachineReportsTests {
     )
     func places(path: String, profile: String?, file: String?, line: String?) throws {
         let location = SourceLocation(path: path, line: 7, column: 3, text: "x", length: 1)
-        let failed = ReportStory.result(.failed) { result in
+        let failed = ReportFixtures.result(.failed) { result in
             result.findings = [
                 Finding(.effectExtra, expected: "one", actual: "two", location: location)
             ]
         }
-        let places = GitHubReport.Places(profile: profile) { path in
+        let places = GitHubReport.RepositoryFiles(profile: profile) { path in
             path.hasPrefix("mine/") ? "app/" + path : nil
         }
-        let text = GitHubReport.render(ReportStory.report([failed]).redacted(), places: places)
+        let text = GitHubReport.render(ReportFixtures.report([failed]).redacted(), places: places)
         let found = try #require(try commands(text).first)
         #expect(found.properties["file"] == file)
         #expect(found.properties["line"] == line)
@@ -274,7 +275,7 @@ struct MachineReportsTests {
     )
     func profileLine(verdict: Verdict, remedy: String, line: String) throws {
         let location = SourceLocation(path: "x.yaml", line: 7, column: 3, text: "x", length: 1)
-        let result = ReportStory.result(verdict) { result in
+        let result = ReportFixtures.result(verdict) { result in
             result.findings = [
                 Finding(
                     .unobservable,
@@ -285,16 +286,16 @@ struct MachineReportsTests {
                 )
             ]
         }
-        let keys = GitHubReport.Places.keys(in: Self.profileText)
+        let keys = GitHubReport.RepositoryFiles.keys(in: Self.profileText)
         #expect(keys == ["assay": 2, "start": 3, "endpoints": 6, "probes": 7])
-        let places = GitHubReport.Places(profile: "assay.yaml", keys: keys) { _ in nil }
-        let text = GitHubReport.render(ReportStory.report([result]).redacted(), places: places)
+        let places = GitHubReport.RepositoryFiles(profile: "assay.yaml", keys: keys) { _ in nil }
+        let text = GitHubReport.render(ReportFixtures.report([result]).redacted(), places: places)
         #expect(try commands(text).first?.properties["line"] == line)
     }
 
-    @Test func `whoever reads the JSON report can look at a case again`() throws {
-        let cases = [ReportStory.result(.passed, "a/p"), ReportStory.result(.failed, "a/f")]
-        let report = ReportStory.report(cases)
+    @Test func `the JSON report contains the command to rerun a case`() throws {
+        let cases = [ReportFixtures.result(.passed, "a/p"), ReportFixtures.result(.failed, "a/f")]
+        let report = ReportFixtures.report(cases)
         let value = try JSONValue(
             parsing: JSONReport.render(report.redacted(), replay: Self.replay)
         )
@@ -308,12 +309,13 @@ struct MachineReportsTests {
     private static let replay = ReplayCommand(["assay", "verify", "--seed", "7"])
         .redacted(SecretDeclaration())
 
-    @Test func `a summary tells counts, causes and how to see it again`() {
+    @Test func `a summary shows counts, causes and the command to rerun`() {
         let text = MarkdownReport.render(
-            ReportStory.report(
+            ReportFixtures.report(
                 [
-                    ReportStory.result(.passed, "a/p"), ReportStory.result(.failed),
-                    ReportStory.result(.failed, "a/d"), ReportStory.result(.inconclusive, "a/u"),
+                    ReportFixtures.result(.passed, "a/p"), ReportFixtures.result(.failed),
+                    ReportFixtures.result(.failed, "a/d"),
+                    ReportFixtures.result(.inconclusive, "a/u"),
                 ],
                 notes: ["a note"]
             ).redacted(),
@@ -325,19 +327,22 @@ struct MachineReportsTests {
         #expect(text.contains("- a note\n"))
         #expect(text.hasSuffix("```sh\nassay verify --seed 7\n```\n"))
         let green = MarkdownReport.render(
-            ReportStory.report([ReportStory.result(.passed)]).redacted(),
+            ReportFixtures.report([ReportFixtures.result(.passed)]).redacted(),
             replay: Self.replay
         )
         #expect(green.hasPrefix("## Assay: green\n"))
     }
 
-    @Test("planted marks stay text in a summary", arguments: ReportStory.hostile)
+    @Test("planted marks stay text in a summary", arguments: ReportFixtures.hostile)
     func marks(text: String) {
         let plain = MarkdownReport.render(
-            ReportStory.planted("plain").redacted(),
+            ReportFixtures.planted("plain").redacted(),
             replay: Self.replay
         )
-        let found = MarkdownReport.render(ReportStory.planted(text).redacted(), replay: Self.replay)
+        let found = MarkdownReport.render(
+            ReportFixtures.planted(text).redacted(),
+            replay: Self.replay
+        )
         func shape(_ text: String) -> [Int] {
             text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
                 line.replacing("\\|", with: "").count { $0 == "|" }
@@ -349,9 +354,9 @@ struct MachineReportsTests {
         #expect(outside.allSatisfy { !$0.element.contains("<") })
     }
 
-    @Test func `what stopped a run is all that its summary tells`() {
-        var report = ReportStory.report([ReportStory.result(.notRun)])
-        report.obstacles = ["the webhook is gone"]
+    @Test func `a stopped run's summary shows only the reason`() {
+        var report = ReportFixtures.report([ReportFixtures.result(.notRun)])
+        report.skipReasons = ["the webhook is gone"]
         let text = MarkdownReport.render(report.redacted(), replay: Self.replay)
         #expect(text.contains("- the webhook is gone\n"))
         #expect(!text.contains("| not run"))
@@ -360,18 +365,18 @@ struct MachineReportsTests {
     // MARK: Badge
 
     /// A whole suite in which so many grades' clauses passed.
-    private static func cases(_ grade: Standing.Grade) -> [CaseResult] {
+    private static func cases(_ grade: Scorecard.Grade) -> [CaseResult] {
         [
-            ("S-01", Standing.Grade.receives), ("S-03", .idempotent), ("S-04", .resilient),
+            ("S-01", Scorecard.Grade.receives), ("S-03", .idempotent), ("S-04", .resilient),
             ("S-10", .complete),
         ].map { clause, needed in
-            ReportStory.result(needed <= grade ? .passed : .inconclusive, "a/" + clause) {
+            ReportFixtures.result(needed <= grade ? .passed : .inconclusive, "a/" + clause) {
                 $0.contract.clause = clause
             }
         }
     }
 
-    private static let badges: [(Standing.Grade, String, String)] = [
+    private static let badges: [(Scorecard.Grade, String, String)] = [
         (.none, "0 of 4 clauses", "red"), (.receives, "Receives · 1 of 4 clauses", "yellow"),
         (.idempotent, "Idempotent · 2 of 4 clauses", "yellow"),
         (.resilient, "Resilient · 3 of 4 clauses", "yellow"),
@@ -379,9 +384,9 @@ struct MachineReportsTests {
     ]
 
     @Test("a badge shows the grade of a whole suite", arguments: badges)
-    func badge(grade: Standing.Grade, message: String, color: String) throws {
+    func badge(grade: Scorecard.Grade, message: String, color: String) throws {
         let text = BadgeReport.render(
-            ReportStory.report(Self.cases(grade), isWhole: true).redacted()
+            ReportFixtures.report(Self.cases(grade), isWhole: true).redacted()
         )
         let badge = try JSONValue(parsing: text)
         #expect(badge["message"]?.string == message)
@@ -392,11 +397,11 @@ struct MachineReportsTests {
 
     @Test func `a part of the suite shows its clauses and no grade`() throws {
         let green = try JSONValue(
-            parsing: BadgeReport.render(ReportStory.report(Self.cases(.complete)).redacted())
+            parsing: BadgeReport.render(ReportFixtures.report(Self.cases(.complete)).redacted())
         )
         #expect(green["message"] == "4 of 4 clauses" && green["color"] == "green")
         let red = try JSONValue(
-            parsing: BadgeReport.render(ReportStory.report(Self.cases(.resilient)).redacted())
+            parsing: BadgeReport.render(ReportFixtures.report(Self.cases(.resilient)).redacted())
         )
         #expect(red["message"] == "3 of 4 clauses" && red["color"] == "red")
     }
@@ -404,9 +409,9 @@ struct MachineReportsTests {
     @Test func `a complete backend whose list of failures is wrong is no brighter than yellow`()
         throws
     {
-        var report = ReportStory.report(Self.cases(.complete), isWhole: true)
+        var report = ReportFixtures.report(Self.cases(.complete), isWhole: true)
         report.cases.append(
-            ReportStory.result(.unexpectedPass, "a/x") { $0.contract.level = .should }
+            ReportFixtures.result(.unexpectedPass, "a/x") { $0.contract.level = .should }
         )
         let badge = try JSONValue(parsing: BadgeReport.render(report.redacted()))
         #expect(badge["color"] == "yellow")
@@ -414,33 +419,38 @@ struct MachineReportsTests {
 
     // MARK: JSON
 
-    @Test("the JSON report stays JSON, and says what was planted", arguments: ReportStory.hostile)
+    @Test(
+        "the JSON report stays JSON, and says what was planted",
+        arguments: ReportFixtures.hostile
+    )
     func json(text: String) throws {
-        let value = try JSONValue(parsing: JSONReport.render(ReportStory.planted(text).redacted()))
+        let value = try JSONValue(
+            parsing: JSONReport.render(ReportFixtures.planted(text).redacted())
+        )
         #expect(value["cases"]?.array?.count == Verdict.allCases.count)
         let plain = try JSONValue(
-            parsing: JSONReport.render(ReportStory.planted("plain").redacted())
+            parsing: JSONReport.render(ReportFixtures.planted("plain").redacted())
         )
         #expect(value.object?.keys == plain.object?.keys)
     }
 
     @Test("members are there where there is something to say", arguments: Verdict.allCases)
     func members(verdict: Verdict) throws {
-        let bare = ReportStory.result(verdict)
-        let full = ReportStory.result(verdict) {
+        let bare = ReportFixtures.result(verdict)
+        let full = ReportFixtures.result(verdict) {
             $0.note = "a note"
             $0.overlap = 3
             $0.runCount = 9
-            $0.volatile = ["p/x"]
+            $0.volatilePaths = ["p/x"]
             $0.settling = .window(.milliseconds(5))
             $0.isDeclaredUnsupported = true
             $0.findings = [
-                Finding(.noAnswer, expected: "e", actual: "a", location: ReportStory.location)
+                Finding(.noResponse, expected: "e", actual: "a", location: ReportFixtures.location)
             ]
             $0.findings[0].nearMiss = ["near"]
         }
         let cases = try JSONValue(
-            parsing: JSONReport.render(ReportStory.report([bare, full]).redacted())
+            parsing: JSONReport.render(ReportFixtures.report([bare, full]).redacted())
         )[
             "cases"
         ]
@@ -464,7 +474,7 @@ struct MachineReportsTests {
         ] as [([Verdict], Int64)]
     )
     func exit(verdicts: [Verdict], code: Int64) throws {
-        let report = ReportStory.report(verdicts.map { ReportStory.result($0) })
+        let report = ReportFixtures.report(verdicts.map { ReportFixtures.result($0) })
         let value = try JSONValue(parsing: JSONReport.render(report.redacted()))
         #expect(value["exit"]?.int64 == code)
         for verdict in Verdict.allCases {

@@ -12,7 +12,7 @@ struct ReportTests {
                 "assay", "verify", "--target", "http://127.0.0.1:8080", "--seed", "7",
             ]).redacted(SecretDeclaration())
         )
-        let report = Example.report
+        let report = SampleReport.report
         let text =
             terminal.blocks(report.redacted()).joined() + terminal.summary(report.redacted())
         expectGolden(text, "terminal.txt")
@@ -23,7 +23,7 @@ struct ReportTests {
     }
 
     @Test func `the JSON report is as agreed, and JSON`() throws {
-        let text = JSONReport.render(Example.report.redacted())
+        let text = JSONReport.render(SampleReport.report.redacted())
         expectGolden(text, "report.json")
         let value = try JSONValue(parsing: text)
         #expect(value["exit"] == 1)
@@ -31,7 +31,7 @@ struct ReportTests {
     }
 
     @Test func `the JUnit report is as agreed, and XML`() throws {
-        let text = JUnitReport.render(Example.report.redacted())
+        let text = JUnitReport.render(SampleReport.report.redacted())
         expectGolden(text, "junit.xml")
         let parser = XMLScan(text)
         #expect(parser.isBalanced)
@@ -47,8 +47,8 @@ struct ReportTests {
             style: TerminalStyle(isColoured: true),
             replay: ReplayCommand(["assay"]).redacted(SecretDeclaration())
         )
-        #expect(!plain.summary(Example.report.redacted()).contains("\u{1b}["))
-        #expect(coloured.summary(Example.report.redacted()).contains("\u{1b}["))
+        #expect(!plain.summary(SampleReport.report.redacted()).contains("\u{1b}["))
+        #expect(coloured.summary(SampleReport.report.redacted()).contains("\u{1b}["))
     }
 
     @Test func `what a backend sends cannot move the cursor`() {
@@ -94,7 +94,7 @@ private struct XMLScan {
 }
 
 /// A run with one case of every verdict, all of it fixed.
-private enum Example {
+private enum SampleReport {
     static let base = Instant(milliseconds: 1_790_000_000_000)
 
     private static func contract(_ id: String, variant: String = "") -> Contract {
@@ -157,7 +157,7 @@ private enum Example {
                     evidence: [2, 4]
                 ),
                 Finding(
-                    .noAnswer,
+                    .noResponse,
                     expected: "200 for delivery 'again'",
                     actual: "closed\u{1b}[0m <&>"
                 ),
@@ -215,13 +215,13 @@ private enum Example {
                     verdict: .passed,
                     seconds: 0.004,
                     overlap: 8,
-                    volatile: ["subscription/row"]
+                    volatilePaths: ["subscription/row"]
                 ),
                 failed,
                 CaseResult(
                     contract: contract("revenuecat/idempotency/known"),
                     verdict: .knownFailure,
-                    findings: [Finding(.effectCount, expected: "1", actual: "2")],
+                    findings: [Finding(.wrongEffectCount, expected: "1", actual: "2")],
                     note: "ticket 12"
                 ),
                 CaseResult(

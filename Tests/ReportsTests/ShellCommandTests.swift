@@ -23,7 +23,8 @@ struct ShellCommandTests {
         #expect(one.text("a/b") == "assay verify --only a/b")
         #expect(one.explanation(of: "E204") == "assay explain E204")
         #expect(
-            ReplayCommand(["assay", "judge", "x"], selects: false).text("a") == "assay judge x"
+            ReplayCommand(["assay", "judge", "x"], acceptsCaseIDs: false).text("a")
+                == "assay judge x"
         )
     }
 }

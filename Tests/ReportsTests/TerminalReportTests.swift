@@ -18,11 +18,11 @@ struct TerminalReportTests {
 
     private static func many(_ verdict: Verdict, _ count: Int, _ clause: String) -> [CaseResult] {
         (0..<count).map { number in
-            ReportStory.result(verdict, "a/\(clause)/\(number)") { $0.contract.clause = clause }
+            ReportFixtures.result(verdict, "a/\(clause)/\(number)") { $0.contract.clause = clause }
         }
     }
 
-    @Test func `a few are told in full, one of each clause first, and the rest has a line each`() {
+    @Test func `a few cases are shown in full, one of each clause first, others on one line`() {
         let doubts = Self.many(.inconclusive, 2, "S-01").enumerated().map { number, doubt in
             var doubt = doubt
             // Two causes, so that neither stands for the other.
@@ -31,7 +31,7 @@ struct TerminalReportTests {
             ]
             return doubt
         }
-        let report = ReportStory.report(
+        let report = ReportFixtures.report(
             doubts + Self.many(.failed, 4, "S-03") + Self.many(.failed, 1, "S-08")
                 + Self.many(.passed, 3, "S-09")
         )
@@ -63,8 +63,8 @@ struct TerminalReportTests {
 
     @Test func `a line fits a terminal, whatever a case is called`() {
         let long = String(repeating: "x", count: 300)
-        let report = ReportStory.report(
-            [ReportStory.result(.failed), ReportStory.result(.failed, long)]
+        let report = ReportFixtures.report(
+            [ReportFixtures.result(.failed), ReportFixtures.result(.failed, long)]
         )
         let lines = terminal.blocks(report.redacted(), fullMax: 1).joined().split(separator: "\n")
         #expect(lines.contains { $0.hasPrefix("FAIL     E") })
@@ -73,9 +73,9 @@ struct TerminalReportTests {
 
     // MARK: Width and characters
 
-    @Test("nothing planted moves the cursor", arguments: ReportStory.hostile)
+    @Test("nothing planted moves the cursor", arguments: ReportFixtures.hostile)
     func cursor(text planted: String) {
-        var report = ReportStory.planted(planted)
+        var report = ReportFixtures.planted(planted)
         // The line to paste names the case as it is.
         for index in report.cases.indices { report.cases[index].contract.variant = "" }
         let shown = text(report)
@@ -92,7 +92,7 @@ struct TerminalReportTests {
     func width(count: Int) {
         for unit in ["x", "word ", "ä", "/path"] {
             let long = String(String(repeating: unit, count: count).prefix(count))
-            var report = ReportStory.planted(long)
+            var report = ReportFixtures.planted(long)
             // Ids, places and commands are copied from here, and stay in one piece.
             for index in report.cases.indices {
                 report.cases[index].contract.variant = ""
@@ -103,7 +103,7 @@ struct TerminalReportTests {
                         expected: long,
                         actual: long,
                         remedy: long,
-                        location: ReportStory.location
+                        location: ReportFixtures.location
                     )
                     short.nearMiss = finding.nearMiss
                     return short
@@ -152,20 +152,20 @@ struct TerminalReportTests {
 
     @Test("only what is not green has a block", arguments: Verdict.allCases)
     func blocks(verdict: Verdict) {
-        let block = terminal.block(ReportStory.result(verdict).redacted(SecretDeclaration()))
+        let block = terminal.block(ReportFixtures.result(verdict).redacted(SecretDeclaration()))
         #expect(block.isEmpty == [.passed, .knownFailure].contains(verdict))
         if !block.isEmpty {
             #expect(block.contains("a/b/c"))
             #expect(block.contains("A redelivered event takes effect once"))
         }
-        let quiet = ReportStory.result(verdict) { $0.isDeclaredUnsupported = true }
+        let quiet = ReportFixtures.result(verdict) { $0.isDeclaredUnsupported = true }
         if verdict == .notRun {
             #expect(terminal.block(quiet.redacted(SecretDeclaration())).isEmpty)
         }
     }
 
     @Test func `a failure says what, where, why and how to see it again`() {
-        let block = terminal.block(ReportStory.result(.failed).redacted(SecretDeclaration()))
+        let block = terminal.block(ReportFixtures.result(.failed).redacted(SecretDeclaration()))
         for part in [
             "FAIL  a/b/c\n", "E202 effect-extra  S-03  MUST\n", "contracts/a/b.yaml:7\n",
             "  expected  one\n", "  actual    two\n", "  replay    assay verify --only a/b/c\n",
@@ -175,26 +175,26 @@ struct TerminalReportTests {
         }
     }
 
-    @Test func `of many findings four are told and the others counted`() {
-        let many = ReportStory.result(.failed) { result in
+    @Test func `four of many findings are shown and the others counted`() {
+        let many = ReportFixtures.result(.failed) { result in
             result.findings = (0..<7).map {
-                Finding(.noAnswer, expected: "e\($0)", actual: "a\($0)")
+                Finding(.noResponse, expected: "e\($0)", actual: "a\($0)")
             }
         }
         let block = terminal.block(many.redacted(SecretDeclaration()))
         #expect(block.contains("e3") && !block.contains("e4"))
         #expect(block.contains("… and 3 more findings"))
-        let one = terminal.block(ReportStory.result(.failed).redacted(SecretDeclaration()))
+        let one = terminal.block(ReportFixtures.result(.failed).redacted(SecretDeclaration()))
         #expect(!one.contains("more findings"))
     }
 
-    @Test func `one cause that stops many cases is told once`() {
+    @Test func `one cause that stops many cases is shown once`() {
         let gone = (0..<3).map { index in
-            ReportStory.result(.inconclusive, "a/b/c\(index)") {
+            ReportFixtures.result(.inconclusive, "a/b/c\(index)") {
                 $0.findings = [Finding(.backendGone, expected: "the backend answers", actual: "no")]
             }
         }
-        let blocks = terminal.blocks(ReportStory.report(gone).redacted())
+        let blocks = terminal.blocks(ReportFixtures.report(gone).redacted())
         #expect(blocks.count == 1)
         #expect(blocks[0].contains("expected  the backend answers"))
         #expect(
@@ -202,16 +202,16 @@ struct TerminalReportTests {
         )
     }
 
-    @Test func `a busy machine is told once, whatever was waited for`() {
+    @Test func `a busy machine is reported once`() {
         let busy = (0..<3).map { index in
-            ReportStory.result(.inconclusive, "a/b/c\(index)") {
+            ReportFixtures.result(.inconclusive, "a/b/c\(index)") {
                 $0.findings = [Finding(.machineBusy, expected: "e\(index)", actual: "a\(index)")]
             }
         }
-        let other = ReportStory.result(.inconclusive, "d") {
-            $0.findings = [Finding(.patienceOver, expected: "e0", actual: "a0")]
+        let other = ReportFixtures.result(.inconclusive, "d") {
+            $0.findings = [Finding(.settleTimeoutExpired, expected: "e0", actual: "a0")]
         }
-        let blocks = terminal.blocks(ReportStory.report(busy + [other]).redacted())
+        let blocks = terminal.blocks(ReportFixtures.report(busy + [other]).redacted())
         #expect(blocks.count == 2)
         #expect(
             blocks[0].hasSuffix("  also      2 more cases with the same cause: a/b/c1, a/b/c2\n\n")
@@ -224,8 +224,10 @@ struct TerminalReportTests {
         _ actual: String = "false",
         _ change: (inout Delivery) -> Void = { _ in }
     ) -> CaseResult {
-        ReportStory.result(.failed, id) { result in
-            result.findings = [Finding(.stateValue, expected: "access is true", actual: actual)]
+        ReportFixtures.result(.failed, id) { result in
+            result.findings = [
+                Finding(.wrongStateValue, expected: "access is true", actual: actual)
+            ]
             result.contract.steps = types.enumerated().map { index, type in
                 let spec = EventSpec(type: type, user: "ada")
                 var delivery = Delivery(name: "d\(index)", subject: .event(spec))
@@ -235,7 +237,7 @@ struct TerminalReportTests {
         }
     }
 
-    @Test func `what fails with less leads, and the others keep their findings`() {
+    @Test func `the simplest failure leads, and the others keep their findings`() {
         let cases = [
             Self.failed("long", ["INITIAL_PURCHASE", "BILLING_ISSUE", "RENEWAL"]),
             Self.failed("renewal", ["INITIAL_PURCHASE", "RENEWAL"]),
@@ -244,7 +246,7 @@ struct TerminalReportTests {
             Self.failed("twice", ["INITIAL_PURCHASE", "RENEWAL"]) { $0.times = 2 },
             Self.failed("same", ["INITIAL_PURCHASE", "RENEWAL"]),
         ]
-        let report = ReportStory.report(cases)
+        let report = ReportFixtures.report(cases)
         let blocks = terminal.blocks(report.redacted())
         #expect(blocks.count == 6)
         let short = blocks.map { !$0.contains("  cause  ") }
@@ -261,22 +263,22 @@ struct TerminalReportTests {
         )
     }
 
-    @Test func `what is disturbed leads only what is disturbed in the same way`() {
+    @Test func `a faulty case leads only cases with the same fault`() {
         let cases = [
             Self.failed("copies", ["RENEWAL"]) { $0.times = 2 },
             Self.failed("calm", ["INITIAL_PURCHASE", "RENEWAL"]),
             Self.failed("more", ["RENEWAL", "EXPIRATION"]) { $0.times = 2 },
         ]
-        let blocks = terminal.blocks(ReportStory.report(cases).redacted())
+        let blocks = terminal.blocks(ReportFixtures.report(cases).redacted())
         #expect(blocks.map { $0.contains("see       copies, a shorter") } == [false, false, true])
-        #expect(!terminal.summary(ReportStory.report([]).redacted()).contains("start with "))
+        #expect(!terminal.summary(ReportFixtures.report([]).redacted()).contains("start with "))
     }
 
     @Test func `of many others the first are named and the rest counted`() {
         let cases = (0..<20).map { index in
-            ReportStory.result(.notRun, "a/\(index)") { $0.note = "no login" }
+            ReportFixtures.result(.notRun, "a/\(index)") { $0.note = "no login" }
         }
-        let blocks = terminal.blocks(ReportStory.report(cases).redacted())
+        let blocks = terminal.blocks(ReportFixtures.report(cases).redacted())
         #expect(blocks.count == 1)
         let text = blocks[0].split(separator: "\n").joined(separator: " ")
         #expect(text.contains("19 more cases with the same cause: a/1, a/2,"))
@@ -286,9 +288,9 @@ struct TerminalReportTests {
 
     @Test func `cases that did not run for two reasons have two blocks`() {
         let cases = [("x", "one"), ("y", "two"), ("z", "one")].map { id, note in
-            ReportStory.result(.notRun, id) { $0.note = note }
+            ReportFixtures.result(.notRun, id) { $0.note = note }
         }
-        let blocks = terminal.blocks(ReportStory.report(cases).redacted())
+        let blocks = terminal.blocks(ReportFixtures.report(cases).redacted())
         #expect(
             blocks.map { $0.contains("also      1 more case with the same cause: z") } == [
                 true, false,
@@ -298,33 +300,33 @@ struct TerminalReportTests {
 
     @Test func `what two cases say of their own law is told each by itself`() {
         let differs = ["x", "y"].map { id in
-            ReportStory.result(.failed, id) {
+            ReportFixtures.result(.failed, id) {
                 $0.findings = [Finding(.stateDiffers, expected: "one", actual: "two")]
             }
         }
-        #expect(terminal.blocks(ReportStory.report(differs).redacted()).count == 2)
+        #expect(terminal.blocks(ReportFixtures.report(differs).redacted()).count == 2)
         let refused = ["x", "y"].map { id in
-            ReportStory.result(.failed, id) {
-                $0.findings = [Finding(.answerStatus, expected: "200", actual: "401")]
+            ReportFixtures.result(.failed, id) {
+                $0.findings = [Finding(.responseStatus, expected: "200", actual: "401")]
             }
         }
-        #expect(terminal.blocks(ReportStory.report(refused).redacted()).count == 1)
+        #expect(terminal.blocks(ReportFixtures.report(refused).redacted()).count == 1)
         // With another finding beside it, a case is told by itself.
         let more = refused.map { result in
             var result = result
             result.findings.append(Finding(.stateDiffers, expected: "one", actual: "two"))
             return result
         }
-        #expect(terminal.blocks(ReportStory.report(more).redacted()).count == 2)
+        #expect(terminal.blocks(ReportFixtures.report(more).redacted()).count == 2)
     }
 
-    @Test func `what stopped a run is told in its summary and nowhere else`() {
-        var report = ReportStory.report(
+    @Test func `the reason for a stopped run is shown only in its summary`() {
+        var report = ReportFixtures.report(
             ["x", "y"].map { id in
-                ReportStory.result(.notRun, id) { $0.note = "the webhook is gone" }
+                ReportFixtures.result(.notRun, id) { $0.note = "the webhook is gone" }
             }
         )
-        report.obstacles = ["the webhook is gone"]
+        report.skipReasons = ["the webhook is gone"]
         #expect(terminal.blocks(report.redacted()).isEmpty)
         let summary = terminal.summary(report.redacted())
         #expect(summary.hasPrefix("summary  stopped before any case ran (2 selected)\n"))
@@ -340,7 +342,7 @@ struct TerminalReportTests {
         for end in ["\n", "\r\n"] {
             let output = (0..<12).map { "line \($0)" }.joined(separator: end) + end
             let block = terminal.block(
-                ReportStory.result(.failed) { $0.backendOutput = output }.redacted(
+                ReportFixtures.result(.failed) { $0.backendOutput = output }.redacted(
                     SecretDeclaration()
                 )
             )
@@ -348,28 +350,30 @@ struct TerminalReportTests {
             #expect(!block.contains("line 3\n") && !block.contains("\\u{d}"))
         }
         let silent = terminal.block(
-            ReportStory.result(.failed) { $0.backendOutput = "" }.redacted(SecretDeclaration())
+            ReportFixtures.result(.failed) { $0.backendOutput = "" }.redacted(SecretDeclaration())
         )
         #expect(!silent.contains("the last lines of the backend's output"))
     }
 
-    @Test func `what came closest stands beside the finding`() {
+    @Test func `the closest message is shown next to the finding`() {
         let block = terminal.block(
-            ReportStory.result(.failed) { $0.findings[0].nearMiss = ["GET /x", "  - a", "  + b"] }
-                .redacted(SecretDeclaration())
+            ReportFixtures.result(.failed) {
+                $0.findings[0].nearMiss = ["GET /x", "  - a", "  + b"]
+            }
+            .redacted(SecretDeclaration())
         )
         #expect(block.contains("  closest   GET /x\n              - a\n              + b\n"))
     }
 
-    @Test func `a note is told unless it is what came`() {
+    @Test func `a note is shown unless it equals the observation`() {
         let told = terminal.block(
-            ReportStory.result(.failed) { $0.note = "listed otherwise" }.redacted(
+            ReportFixtures.result(.failed) { $0.note = "listed otherwise" }.redacted(
                 SecretDeclaration()
             )
         )
         #expect(told.contains("  note      listed otherwise"))
         let same = terminal.block(
-            ReportStory.result(.failed) { $0.note = "two" }.redacted(SecretDeclaration())
+            ReportFixtures.result(.failed) { $0.note = "two" }.redacted(SecretDeclaration())
         )
         #expect(!same.contains("  note "))
     }
@@ -378,9 +382,9 @@ struct TerminalReportTests {
 
     @Test func `the summary counts what there is and leaves out what there is not`() {
         let summary = terminal.summary(
-            ReportStory.report([
-                ReportStory.result(.passed), ReportStory.result(.passed, "d"),
-                ReportStory.result(.knownFailure, "e"),
+            ReportFixtures.report([
+                ReportFixtures.result(.passed), ReportFixtures.result(.passed, "d"),
+                ReportFixtures.result(.knownFailure, "e"),
             ]).redacted()
         )
         #expect(summary.contains("3 cases in 1.25 s\n"))
@@ -397,17 +401,17 @@ struct TerminalReportTests {
         ]
     )
     func seconds(seconds: Double, text: String) {
-        var report = ReportStory.report([])
+        var report = ReportFixtures.report([])
         report.seconds = seconds
         #expect(terminal.summary(report.redacted()).contains(" in \(text) s\n"))
     }
 
-    @Test func `places that were not compared are listed up to eight`() {
+    @Test func `at most eight uncompared locations are listed`() {
         func list(_ count: Int) -> String {
-            let result = ReportStory.result(.passed) { result in
-                result.volatile = (0..<count).map { "p/\($0)" }
+            let result = ReportFixtures.result(.passed) { result in
+                result.volatilePaths = (0..<count).map { "p/\($0)" }
             }
-            return terminal.summary(ReportStory.report([result]).redacted())
+            return terminal.summary(ReportFixtures.report([result]).redacted())
         }
         #expect(!list(0).contains("not compared"))
         #expect(list(8).contains("p/7\n"))
@@ -415,7 +419,7 @@ struct TerminalReportTests {
     }
 
     @Test func `a run that was stopped or out of time says so`() {
-        var report = ReportStory.report([ReportStory.result(.passed)])
+        var report = ReportFixtures.report([ReportFixtures.result(.passed)])
         #expect(!terminal.summary(report.redacted()).contains("the report covers the cases"))
         report.isInterrupted = true
         #expect(
@@ -423,11 +427,11 @@ struct TerminalReportTests {
                 "interrupted; the report covers the cases that had finished"
             )
         )
-        report.isOutOfTime = true
+        report.hasTimedOut = true
         #expect(
             terminal.summary(report.redacted()).contains("time limit reached, 0 cases not run\n")
         )
-        report.cases += (0..<3).map { ReportStory.result(.notRun, "cut-\($0)") }
+        report.cases += (0..<3).map { ReportFixtures.result(.notRun, "cut-\($0)") }
         #expect(
             terminal.summary(report.redacted()).contains("time limit reached, 3 cases not run\n")
         )
@@ -435,12 +439,12 @@ struct TerminalReportTests {
 
     @Test func `missing features are told once each, with their cases counted`() {
         let cases = [("x", "no push"), ("y", "no push"), ("z", "no login")].map { id, note in
-            ReportStory.result(.notRun, id) {
+            ReportFixtures.result(.notRun, id) {
                 $0.note = note
                 $0.isDeclaredUnsupported = true
             }
         }
-        let summary = terminal.summary(ReportStory.report(cases).redacted())
+        let summary = terminal.summary(ReportFixtures.report(cases).redacted())
         #expect(summary.contains("1 case not run: no login\n"))
         #expect(summary.contains("2 cases not run: no push\n"))
     }
@@ -451,7 +455,7 @@ struct TerminalReportTests {
             style: TerminalStyle(isColoured: true),
             replay: ReplayCommand(["assay", "verify"]).redacted(SecretDeclaration())
         )
-        let report = ReportStory.report([ReportStory.result(verdict)])
+        let report = ReportFixtures.report([ReportFixtures.result(verdict)])
         let text = coloured.blocks(report.redacted()).joined() + coloured.summary(report.redacted())
         let plain = text.replacing(#/\u{1b}\[[0-9]*m/#, with: "")
         #expect(plain == self.text(report))

@@ -6,7 +6,7 @@ import Testing
 @Suite("Timeline")
 struct TimelineTests {
     private func lines(_ exchanges: [Exchange], max: Int = 40) -> [String] {
-        Timeline(exchanges, base: ReportStory.base).lines(lineMax: max)
+        Timeline(exchanges, base: ReportFixtures.base).lines(lineMax: max)
     }
 
     private static let outcomes: [(Exchange.Outcome, String)] = [
@@ -19,12 +19,12 @@ struct TimelineTests {
 
     @Test("every outcome has its word", arguments: outcomes)
     func outcome(outcome: Exchange.Outcome, word: String) {
-        let line = lines([ReportStory.exchange(.app, .backend, outcome: outcome)]).first ?? ""
+        let line = lines([ReportFixtures.exchange(.app, .backend, outcome: outcome)]).first ?? ""
         #expect(line.contains("backend     \(word) "), "\(line)")
     }
 
-    @Test func `what names nobody is shown when it came, not by the clock that all share`() {
-        let base = ReportStory.base
+    @Test func `an entry without a user is shown by arrival time`() {
+        let base = ReportFixtures.base
         func call(_ namespace: String, at offset: Duration) -> Exchange {
             Exchange(
                 from: .backend,
@@ -45,38 +45,44 @@ struct TimelineTests {
 
     private static let purposes: [(Exchange, String)] = [
         (
-            ReportStory.exchange(.revenueCat, .backend, .delivery(name: "buy", attempt: 3)),
+            ReportFixtures.exchange(.revenueCat, .backend, .delivery(name: "buy", attempt: 3)),
             "buy #3 POST /x"
         ),
-        (ReportStory.exchange(.app, .backend, .registration(user: "ada")), "register ada POST /x"),
         (
-            ReportStory.exchange(.assay, .backend, .probe(name: "user", user: "ada")),
+            ReportFixtures.exchange(.app, .backend, .registration(user: "ada")),
+            "register ada POST /x"
+        ),
+        (
+            ReportFixtures.exchange(.assay, .backend, .probe(name: "user", user: "ada")),
             "probe user of ada POST /x"
         ),
-        (ReportStory.exchange(.assay, .backend, .sentinel), "sentinel POST /x"),
+        (ReportFixtures.exchange(.assay, .backend, .sentinel), "sentinel POST /x"),
         (
-            ReportStory.exchange(.assay, .backend, .restart("SIGKILL"), "RESTART SIGKILL"),
+            ReportFixtures.exchange(.assay, .backend, .restart("SIGKILL"), "RESTART SIGKILL"),
             "SIGKILL RESTART SIGKILL"
         ),
-        (ReportStory.exchange(.app, .backend, .appCall("login")), "login POST /x"),
-        (ReportStory.exchange(.backend, .oneSignal), "call POST /x"),
-        (ReportStory.exchange(.assay, .app, .gesture("launch"), phone: "second"), "launch second"),
+        (ReportFixtures.exchange(.app, .backend, .appCall("login")), "login POST /x"),
+        (ReportFixtures.exchange(.backend, .oneSignal), "call POST /x"),
         (
-            ReportStory.exchange(
+            ReportFixtures.exchange(.assay, .app, .userAction("launch"), phone: "second"),
+            "launch second"
+        ),
+        (
+            ReportFixtures.exchange(
                 .assay,
                 .app,
-                .gesture("page-error"),
+                .userAction("page-error"),
                 body: ["text": "oops"],
                 phone: "p"
             ),
             "page-error p oops"
         ),
         (
-            ReportStory.exchange(.app, .despia, body: ["command": "setvault://?key=a"]),
+            ReportFixtures.exchange(.app, .despia, body: ["command": "setvault://?key=a"]),
             "bridge setvault://?key=a"
         ),
         (
-            ReportStory.exchange(
+            ReportFixtures.exchange(
                 .app,
                 .backend,
                 .appCall("register"),
@@ -94,7 +100,7 @@ struct TimelineTests {
     }
 
     @Test func `a call is named by what it did`() {
-        var push = ReportStory.exchange(.backend, .oneSignal)
+        var push = ReportFixtures.exchange(.backend, .oneSignal)
         push.effects = [
             Effect(kind: "onesignal.notification", recipients: [], content: [:]),
             Effect(kind: "onesignal.tags", recipients: [], content: [:]),
@@ -102,8 +108,8 @@ struct TimelineTests {
         #expect(lines([push])[0].contains("onesignal.notification, onesignal.tags POST /x"))
     }
 
-    @Test func `what a page shows is its line`() {
-        let screen = ReportStory.exchange(
+    @Test func `a screen record is one line`() {
+        let screen = ReportFixtures.exchange(
             .assay,
             .app,
             .screen,
@@ -112,10 +118,10 @@ struct TimelineTests {
         #expect(lines([screen])[0].hasSuffix("screen {\"offer\":true}"))
     }
 
-    @Test("a long run is told from both ends", arguments: [1, 39, 40, 41, 100])
+    @Test("a long run shows its beginning and end", arguments: [1, 39, 40, 41, 100])
     func elided(count: Int) {
         let all = (0..<count).map {
-            ReportStory.exchange(.backend, .oneSignal, .call, "POST /\($0)", number: $0)
+            ReportFixtures.exchange(.backend, .oneSignal, .call, "POST /\($0)", number: $0)
         }
         let found = lines(all)
         #expect(found.count == (count <= 40 ? count : 41))
@@ -124,9 +130,9 @@ struct TimelineTests {
         if count > 40 { #expect(found[20] == "  … \(count - 40) more exchanges …") }
     }
 
-    @Test func `of what was asked again and again the last answer is shown`() {
+    @Test func `the last response of a repeated request is shown`() {
         let probes = (0..<5).map {
-            ReportStory.exchange(
+            ReportFixtures.exchange(
                 .assay,
                 .backend,
                 .probe(name: "s", user: "ada"),
@@ -134,7 +140,7 @@ struct TimelineTests {
                 number: $0
             )
         }
-        let other = ReportStory.exchange(
+        let other = ReportFixtures.exchange(
             .assay,
             .backend,
             .probe(name: "s", user: "bob"),
@@ -143,11 +149,11 @@ struct TimelineTests {
         )
         #expect(lines(probes + [other]).map { $0.suffix(2) } == ["/4", "/b"])
         let calls = (0..<3).map {
-            ReportStory.exchange(.app, .backend, .appCall("read"), "GET /\($0)", number: $0)
+            ReportFixtures.exchange(.app, .backend, .appCall("read"), "GET /\($0)", number: $0)
         }
         #expect(lines(calls).count == 1)
         let onPhone = (0..<3).map {
-            ReportStory.exchange(
+            ReportFixtures.exchange(
                 .app,
                 .backend,
                 .appCall("register"),
@@ -158,7 +164,7 @@ struct TimelineTests {
         }
         #expect(lines(onPhone).count == 3, "each call of an app on a phone is a step")
         let deliveries = (0..<3).map {
-            ReportStory.exchange(
+            ReportFixtures.exchange(
                 .revenueCat,
                 .backend,
                 .delivery(name: "a", attempt: 1),
@@ -169,19 +175,19 @@ struct TimelineTests {
     }
 
     @Test(
-        "times are told from the base",
+        "times are relative to the base time",
         arguments: [
             (Duration.zero, "+0m00.000"), (.seconds(300), "+5m00.000"),
             (.milliseconds(-1500), "-0m01.500"), (.milliseconds(61_007), "+1m01.007"),
         ]
     )
     func times(offset: Duration, text: String) {
-        let line = lines([ReportStory.exchange(.app, .backend, at: offset)])[0]
+        let line = lines([ReportFixtures.exchange(.app, .backend, at: offset)])[0]
         #expect(line.hasPrefix("  " + text + " "), "\(line)")
     }
 
     @Test func `a long command is told to its end or cut, and nothing in it moves the cursor`() {
-        let long = ReportStory.exchange(
+        let long = ReportFixtures.exchange(
             .app,
             .despia,
             body: ["command": .string(String(repeating: "a\u{1b}", count: 300))]
@@ -191,7 +197,7 @@ struct TimelineTests {
         #expect(told.last?.hasSuffix("…") == true)
         #expect(!told.joined().unicodeScalars.contains { $0.value < 0x20 })
         let whole = "setvault://?key=app_user_id&value=" + String(repeating: "b", count: 60)
-        let exchange = ReportStory.exchange(.app, .despia, body: ["command": .string(whole)])
+        let exchange = ReportFixtures.exchange(.app, .despia, body: ["command": .string(whole)])
         let text = lines([exchange]).map { $0.dropFirst(50) }.joined()
         #expect(text.hasSuffix(whole))
     }
@@ -199,13 +205,13 @@ struct TimelineTests {
     // MARK: What was said
 
     private func line(_ delivery: Delivery, answer: JSONValue?) -> String {
-        var result = ReportStory.result(.failed)
-        result.base = ReportStory.base
+        var result = ReportFixtures.result(.failed)
+        result.base = ReportFixtures.base
         result.contract.steps = [.deliver(delivery)]
         let response =
             answer.map { HTTPMessage.Response(200, json: $0) } ?? HTTPMessage.Response(200)
         result.timeline = [
-            ReportStory.exchange(
+            ReportFixtures.exchange(
                 .revenueCat,
                 .backend,
                 .delivery(name: delivery.name, attempt: 1),
@@ -239,7 +245,7 @@ struct TimelineTests {
     }
 
     @Test func `a repeat says what it repeats`() {
-        var result = ReportStory.result(.failed)
+        var result = ReportFixtures.result(.failed)
         result.contract.steps = [
             .deliver(
                 Delivery(name: "a", subject: .event(EventSpec(type: "RENEWAL", user: "ada")))
@@ -247,7 +253,7 @@ struct TimelineTests {
             .deliver(Delivery(name: "b", subject: .repeats("a"))),
         ]
         result.timeline = [
-            ReportStory.exchange(.revenueCat, .backend, .delivery(name: "b", attempt: 1))
+            ReportFixtures.exchange(.revenueCat, .backend, .delivery(name: "b", attempt: 1))
         ]
         #expect(
             Timeline(result.redacted(SecretDeclaration())).lines().first?.contains("b #1 RENEWAL")
@@ -257,10 +263,10 @@ struct TimelineTests {
 
     @Test("of a long answer the first lines are shown", arguments: [1, 40, 96, 120, 190, 5000])
     func answers(length: Int) {
-        var result = ReportStory.result(.failed)
-        result.base = ReportStory.base
+        var result = ReportFixtures.result(.failed)
+        result.base = ReportFixtures.base
         result.timeline = [
-            ReportStory.exchange(
+            ReportFixtures.exchange(
                 .assay,
                 .backend,
                 .probe(name: "user", user: "ada"),

@@ -6,7 +6,7 @@ import Testing
 /// a seed can decide what happens when.
 @Suite("Clocks")
 struct ClockTests {
-    private struct Way {
+    private struct ForbiddenPattern {
         let name: String
         let pattern: String
 
@@ -16,16 +16,28 @@ struct ClockTests {
         }
     }
 
-    private static let ways = [
-        Way("the time of this machine", #"\b(Continuous|Suspending)Clock\b"#),
-        Way("the runner's real clock", #"\bRealClock\("#),
-        Way("the date of this machine", #"\bDate(\(\)|\.now\b)|\bDate\(timeIntervalSinceNow"#),
-        Way("a date's distance from now", #"timeIntervalSinceNow"#),
-        Way("a deadline of a library", #"(?<![\w)])\.now\(\)|\b(DispatchTime|NIODeadline)\.now"#),
-        Way("a clock of the C library", #"\b(clock_gettime|gettimeofday|time)\((nil|&|CLOCK)"#),
-        Way("the time since start-up", #"systemUptime|mach_absolute_time"#),
-        Way("a sleep of the library", #"\bTask(<[^>]*>)?\.sleep\("#),
-        Way("a task of its own", #"\bTask(\.detached|\.immediate)?(<[^>]*>)?(\([^)]*\))? ?\{"#),
+    private static let forbiddenPatterns = [
+        ForbiddenPattern("the time of this machine", #"\b(Continuous|Suspending)Clock\b"#),
+        ForbiddenPattern("the runner's real clock", #"\bRealClock\("#),
+        ForbiddenPattern(
+            "the date of this machine",
+            #"\bDate(\(\)|\.now\b)|\bDate\(timeIntervalSinceNow"#
+        ),
+        ForbiddenPattern("a date's distance from now", #"timeIntervalSinceNow"#),
+        ForbiddenPattern(
+            "a deadline of a library",
+            #"(?<![\w)])\.now\(\)|\b(DispatchTime|NIODeadline)\.now"#
+        ),
+        ForbiddenPattern(
+            "a clock of the C library",
+            #"\b(clock_gettime|gettimeofday|time)\((nil|&|CLOCK)"#
+        ),
+        ForbiddenPattern("the time since start-up", #"systemUptime|mach_absolute_time"#),
+        ForbiddenPattern("a sleep of the library", #"\bTask(<[^>]*>)?\.sleep\("#),
+        ForbiddenPattern(
+            "a task of its own",
+            #"\bTask(\.detached|\.immediate)?(<[^>]*>)?(\([^)]*\))? ?\{"#
+        ),
     ]
 
     /// Where real time comes in, and why.
@@ -42,21 +54,26 @@ struct ClockTests {
     private static let lines = Repository.lines(below: "Sources/Replay", "Sources/Phone")
         .filter { !$0.text.trimmingCharacters(in: .whitespaces).hasPrefix("//") }
 
-    private static func finds(_ way: Way, in line: String) throws -> Bool {
+    private static func finds(_ forbiddenPattern: ForbiddenPattern, in line: String) throws -> Bool
+    {
         let range = NSRange(line.startIndex..., in: line)
-        return try NSRegularExpression(pattern: way.pattern).firstMatch(in: line, range: range)
+        return try NSRegularExpression(pattern: forbiddenPattern.pattern).firstMatch(
+            in: line,
+            range: range
+        )
             != nil
     }
 
-    @Test func `nobody who plays cases reads a clock that was not given`() throws {
+    @Test func `case execution reads only the injected clock`() throws {
         #expect(Self.lines.count > 4000, "the sources were not found")
         var needing: Set<String> = []
         for line in Self.lines {
-            for way in Self.ways where try Self.finds(way, in: line.text) {
+            for forbiddenPattern in Self.forbiddenPatterns
+            where try Self.finds(forbiddenPattern, in: line.text) {
                 needing.insert(line.path)
                 #expect(
                     Self.allowed[line.path] != nil,
-                    "\(line.path):\(line.number): \(way.name); take it from the RunClock"
+                    "\(line.path):\(line.number): \(forbiddenPattern.name); take it from the RunClock"
                 )
             }
         }
@@ -81,11 +98,11 @@ struct ClockTests {
         ]
     )
     func isFound(line: String) throws {
-        #expect(try Self.ways.contains { try Self.finds($0, in: line) }, "\(line)")
+        #expect(try Self.forbiddenPatterns.contains { try Self.finds($0, in: line) }, "\(line)")
     }
 
     @Test(
-        "time that is given is no clock",
+        "an injected clock is not reported",
         arguments: [
             "let start = clock.now", "await patience.pause(pause)", "run.clock.task {",
             "var tasks: [RunPlan: Task<[TwinRun], Never>] = [:]", "let now: Instant",
@@ -95,6 +112,6 @@ struct ClockTests {
         ]
     )
     func isNotFound(line: String) throws {
-        #expect(try !Self.ways.contains { try Self.finds($0, in: line) }, "\(line)")
+        #expect(try !Self.forbiddenPatterns.contains { try Self.finds($0, in: line) }, "\(line)")
     }
 }

@@ -9,36 +9,38 @@ struct ContractFamilyTests {
         let contracts = Self.contracts()
         #expect(contracts.count >= 300)
         for (index, left) in contracts.enumerated() {
-            for right in contracts[(index + 1)...] where left.isTwin(of: right) {
+            for right in contracts[(index + 1)...] where left.isBaseline(of: right) {
                 Issue.record("\(left.id) and \(right.id) differ in one value: use 'variants'")
             }
         }
     }
 
-    @Test func `two contracts that differ in one value are told`() {
-        func contract(_ id: String, _ text: String) -> Outline { Outline(id: id, text: text) }
+    @Test func `two contracts that differ in one value are reported`() {
+        func contract(_ id: String, _ text: String) -> ContractOutline {
+            ContractOutline(id: id, text: text)
+        }
         let reset = contract("a", "title: A\nclause: S-30\nsteps:\n  - push: [reset, ok]")
         let hang = contract("b", "title: B\nclause: S-30\nsteps:\n  - push: [hang, ok]")
-        #expect(reset.isTwin(of: hang))
+        #expect(reset.isBaseline(of: hang))
         let axis = contract(
             "c",
             "clause: S-30\nvariants:\n  response: [500]\nsteps:\n  - push: [\"{{response}}\", ok]"
         )
-        #expect(axis.isTwin(of: hang), "another value of an axis that is there")
+        #expect(axis.isBaseline(of: hang), "another value of an axis that is there")
         let clause = contract("d", "clause: S-05\nsteps:\n  - push: [hang, ok]")
-        #expect(!reset.isTwin(of: clause), "what is judged differs too")
+        #expect(!reset.isBaseline(of: clause), "what is judged differs too")
         let key = contract("e", "clause: S-30\nsteps:\n  - pull: [reset, ok]")
-        #expect(!reset.isTwin(of: key), "another key says another thing")
+        #expect(!reset.isBaseline(of: key), "another key says another thing")
     }
 
-    private static func contracts() -> [Outline] {
+    private static func contracts() -> [ContractOutline] {
         Repository.files(below: "contracts", ending: "yaml").map { file in
-            Outline(id: String(file.path.dropFirst("contracts/".count)), text: file.text)
+            ContractOutline(id: String(file.path.dropFirst("contracts/".count)), text: file.text)
         }
     }
 
     /// A contract's words without its prose, and its axes apart.
-    private struct Outline {
+    private struct ContractOutline {
         let id: String
         private(set) var words: [String] = []
         private(set) var axes: [String] = []
@@ -58,7 +60,7 @@ struct ContractFamilyTests {
         }
 
         /// Contracts with axes of their own are no twins: their axes are what differs.
-        func isTwin(of other: Outline) -> Bool {
+        func isBaseline(of other: ContractOutline) -> Bool {
             guard words.count == other.words.count,
                 axes.isEmpty || other.axes.isEmpty || axes == other.axes
             else { return false }

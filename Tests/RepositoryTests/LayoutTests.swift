@@ -19,7 +19,7 @@ struct LayoutTests {
         #expect(Set(names).subtracting(agreed).isEmpty, "move it below Sources or Tests")
     }
 
-    @Test func `CI plays every acceptance test`() throws {
+    @Test func `CI runs every acceptance test`() throws {
         let patterns = Repository.text(of: ".ci/run").split(separator: "'")
             .filter { $0.hasPrefix("test_") && $0.hasSuffix(".py") }.map(String.init)
         #expect(!patterns.isEmpty)
@@ -127,7 +127,7 @@ struct LayoutTests {
         }
     }
 
-    @Test func `every contract stands where its id says, in its family`() {
+    @Test func `every contract is in the folder of its family`() {
         for (path, text) in Repository.files(below: "contracts", ending: "yaml") {
             let id = String(path.dropFirst("contracts/".count).dropLast(".yaml".count))
             #expect(text.hasPrefix("contract: \(id)\n"), "\(path): the id must be the path")
@@ -153,7 +153,10 @@ struct LayoutTests {
             #expect(Defect(rawValue: defect.rawValue) == defect)
         }
         #expect(Set(Defect.allCases).count == Defect.allCases.count)
-        #expect(Defect.guide.count == 25, "a name of the guide's list is spelt wrong")
+        #expect(
+            Defect.identityGuideDefects.count == 25,
+            "a name of the guide's list is spelt wrong"
+        )
         let phone = Repository.files(below: "Sources/Phone")
         let app = phone.filter { $0.path.contains("/ClientDefects/") }.map(\.text).joined()
         for defect in ClientDefect.allCases {
@@ -167,7 +170,7 @@ struct LayoutTests {
 
     /// What people read along is a correct program; what goes wrong stands beside it.
     @Test(
-        "correct programs read as if no defect existed",
+        "the correct program reads as if no defect existed",
         arguments: [
             ("Sources/ReferenceBackend/", "/Defects/", 15),
             ("Sources/Phone/Scripted", "/ClientDefects/", 6),
@@ -186,7 +189,7 @@ struct LayoutTests {
     }
 
     /// The tables of mistakes in the documentation name what is there, and leave no row out.
-    @Test func `every known mistake names what catches it, or why nothing can`() throws {
+    @Test func `every known mistake names its check, or the reason for having none`() throws {
         let url = Repository.root.appendingPathComponent(
             "Sources/Conformance/Conformance.docc/Traps.md"
         )
@@ -247,7 +250,7 @@ struct LayoutTests {
         #expect(Defect.allCases.count >= 90)
     }
 
-    @Test func `names say what a thing is`() {
+    @Test func `names describe their declarations`() {
         for (path, _) in Repository.files(below: "Sources") {
             for word in ["Manager", "Helper", "Utils", "Misc"] {
                 #expect(!path.contains(word), "\(path): name the concept")
@@ -255,7 +258,7 @@ struct LayoutTests {
         }
     }
 
-    @Test func `values are not secret keys of somebody`() {
+    @Test func `values contain no real secret keys`() {
         let folders = ["contracts", "recordings", "Sources", "Tests"]
         let texts = folders.flatMap { folder in
             ["swift", "yaml", "json", "md"].flatMap { Repository.files(below: folder, ending: $0) }

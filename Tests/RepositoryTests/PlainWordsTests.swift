@@ -156,7 +156,7 @@ struct PlainWordsTests {
         "What was lost once is lost.", "Returns what nobody was told.", "A book of its own.",
         "The twin of a run.", "A file that stands beside it.", "Copies so many bytes.",
     ])
-    func `a riddle matches a pattern`(text: String) {
+    func `an unclear sentence matches a pattern`(text: String) {
         #expect(!matches(text).isEmpty)
     }
 

@@ -4,10 +4,10 @@ import Testing
 
 /// Who names a provider outside its folder, and why: a ceiling for each, so that a list that was
 /// written by hand does not come back.
-@Suite("Providers are named where they are meant")
+@Suite("Provider names appear only where they belong")
 struct ProviderNamesTests {
     /// A place that names providers for a reason of its own.
-    private struct Place {
+    private struct NamingArea {
         let prefix: String
         let reason: String
         /// How many files may name a provider, by its name.
@@ -24,79 +24,79 @@ struct ProviderNamesTests {
 
     /// The first that fits counts.
     private static let places = [
-        Place(
+        NamingArea(
             "Sources/ReferenceBackend/",
             "the backend under test speaks to the services by their own names",
             ["revenuecat": 4, "onesignal": 3, "firebase": 3, "purchasely": 7, "despia": 0]
         ),
-        Place(
+        NamingArea(
             "Sources/Conformance/Language/",
             "the grammar of contracts and profiles has keys for it, and says what they mean",
             ["revenuecat": 9, "onesignal": 5, "firebase": 11, "purchasely": 6, "despia": 2]
         ),
-        Place(
+        NamingArea(
             "Sources/Conformance/Clauses/",
             "the catalogue has clauses of each service, and says why they are what they are",
             ["revenuecat": 8, "onesignal": 4, "firebase": 3, "purchasely": 2, "despia": 0]
         ),
-        Place(
+        NamingArea(
             "Sources/Conformance/",
             "contracts name the service whose event, fault or clause they are about; facts cite it; a grade asks for no absent one",
             ["revenuecat": 8, "onesignal": 9, "firebase": 8, "purchasely": 5, "despia": 6]
         ),
-        Place(
+        NamingArea(
             "Sources/Providers/Services.swift",
             "the field that holds its state",
             [
                 "revenuecat": 1, "onesignal": 1, "firebase": 1, "purchasely": 1, "despia": 1,
             ]
         ),
-        Place(
+        NamingArea(
             "Sources/Providers/ProviderTable.swift",
             "the one line",
             ["revenuecat": 1, "onesignal": 1, "firebase": 1, "purchasely": 1, "despia": 1]
         ),
-        Place(
+        NamingArea(
             "Sources/Providers/",
             "what one service does at another: purchases on a device, tags, registrations",
             ["revenuecat": 6, "onesignal": 7, "firebase": 0, "purchasely": 0, "despia": 1]
         ),
-        Place(
+        NamingArea(
             "Sources/FakeServers/",
             "keys of older callers, Firebase's codes among the faults, the page's script",
             ["revenuecat": 1, "onesignal": 2, "firebase": 1, "purchasely": 0, "despia": 2]
         ),
-        Place(
+        NamingArea(
             "Sources/Exploration/",
             "histories follow the store model and the plans; calls that fail are planned by name",
             ["revenuecat": 4, "onesignal": 2, "firebase": 0, "purchasely": 3, "despia": 0]
         ),
-        Place(
+        NamingArea(
             "Sources/Phone/",
             "an app on the Despia runtime uses the services' own SDKs",
             ["revenuecat": 4, "onesignal": 2, "firebase": 2, "purchasely": 0, "despia": 4]
         ),
-        Place(
+        NamingArea(
             "Sources/Replay/",
             "how a contract's own events are signed and spoilt, whom a backend calls, whose keys it needs, who calls first, what is tried on a backend that nobody has described",
             ["revenuecat": 11, "onesignal": 4, "firebase": 9, "purchasely": 4, "despia": 2]
         ),
-        Place(
+        NamingArea(
             "Sources/Recording/",
             "how requests of unauthenticated callers are recognized",
             ["revenuecat": 1, "onesignal": 1, "firebase": 1, "purchasely": 0, "despia": 0]
         ),
-        Place(
+        NamingArea(
             "Sources/Reports/",
             "words for people: what was tapped on a phone, what an event says",
             ["revenuecat": 0, "onesignal": 0, "firebase": 0, "purchasely": 1, "despia": 1]
         ),
-        Place(
+        NamingArea(
             "Sources/AssayCLI/",
             "flags that people have, and the reference backend's own addresses",
             ["revenuecat": 10, "onesignal": 4, "firebase": 3, "purchasely": 5, "despia": 2]
         ),
-        Place(
+        NamingArea(
             "Sources/AssayBenchmarks/",
             "what is measured: calls, and writes of each kind",
             ["revenuecat": 7, "onesignal": 7, "firebase": 5, "purchasely": 3, "despia": 4]
@@ -119,7 +119,7 @@ struct ProviderNamesTests {
         }.map(\.path)
     }
 
-    @Test("no more files than there are reasons for", arguments: providers)
+    @Test("no more files name a provider than there are reasons", arguments: providers)
     func ceilings(provider: String) {
         var counts: [String: [String]] = [:]
         for path in Self.naming(provider) {
@@ -142,7 +142,7 @@ struct ProviderNamesTests {
         }
     }
 
-    @Test func `every file is looked at, and every folder of a provider is there`() {
+    @Test func `every file is checked, and every provider folder exists`() {
         #expect(Self.files.count > 300)
         for provider in Self.providers {
             #expect(
@@ -155,7 +155,7 @@ struct ProviderNamesTests {
 
     /// Where lists were written by hand before, nobody is named today.
     @Test(
-        "who goes through all providers names none",
+        "code for all providers names none",
         arguments: [
             "Sources/FakeServers/Control/ControlAPI.swift",
             "Sources/FakeServers/Control/ControlRoute.swift",

@@ -40,7 +40,7 @@ struct SocketAndClosureTests {
         }
     }
 
-    @Test func `the rules find what they are about`() throws {
+    @Test func `the patterns find their examples`() throws {
         #expect(try Self.matches(Self.wrongLevel, ".socketOption(.tcp_nodelay), value: 1"))
         #expect(try Self.matches(Self.silent, ".childChannelOption(.tcpOption(.x), value: 1)"))
         #expect(try Self.matches(Self.silent, ".channelOption(.tcpOption(.x), value: 1)"))

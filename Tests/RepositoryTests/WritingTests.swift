@@ -6,7 +6,7 @@ import Testing
 @Suite("Writing")
 struct WritingTests {
     /// Ways to write that return no reason, or are easy to leave unchecked.
-    private static let ways = [
+    private static let forbiddenPatterns = [
         "write(to: URL", "FileHandle(forWriting", "FileHandle.standardOutput", "fopen(", "fputs(",
         "fwrite(", " print(", "to: STDOUT_FILENO",
     ]
@@ -21,7 +21,7 @@ struct WritingTests {
         for module in modules {
             for line in Repository.lines(below: "Sources/\(module)") {
                 guard Self.allowed[line.path] == nil else { continue }
-                for way in Self.ways where line.text.contains(way) {
+                for way in Self.forbiddenPatterns where line.text.contains(way) {
                     Issue.record(
                         "\(line.path):\(line.number): '\(way)'; use OutputFile or StandardOutput"
                     )

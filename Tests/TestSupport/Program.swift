@@ -81,7 +81,7 @@ package struct Program: Sendable {
     ///
     /// - Returns: Whether it is the case.
     package func comesTo(_ isSo: () -> Bool) async throws -> Bool {
-        _ = try await Patience.until { isSo() || !process.isRunning }
+        _ = try await SettleTimeout.until { isSo() || !process.isRunning }
         return isSo()
     }
 

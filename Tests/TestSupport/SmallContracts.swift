@@ -11,7 +11,7 @@ package enum SmallContracts {
         _ change: (inout AppRequest) -> Void = { _ in }
     ) -> Step {
         var request = AppRequest(name: name, method: "GET", target: "/" + name)
-        var pattern = AnswerPattern(status: 200, location: place)
+        var pattern = ResponsePattern(status: 200, location: place)
         pattern.body = .json(["a": 1, "b": ["c": 2]])
         request.answer = pattern
         change(&request)

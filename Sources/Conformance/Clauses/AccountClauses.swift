@@ -3,163 +3,164 @@ extension Clause {
     static let account: [Clause] = [
         Clause(
             "A-01",
-            demand:
+            requirement:
                 "After the first launch, a user can purchase without an account; the entitlement "
                 + "belongs to the user's anonymous id.",
-            why: "People do not sign up before they have seen what they buy.",
+            rationale: "People do not sign up before they have seen what they buy.",
             faults: [
                 "purchases of anonymous ids are skipped",
                 "a user is created only at sign-up",
             ],
-            build: "Treat an anonymous id as a user like any other.",
+            correctDesign: "Treat an anonymous id as a user like any other.",
             source: "clause catalogue, A-01"
         ),
         Clause(
             "A-02",
-            demand:
+            requirement:
                 "After a sign-up by email the anonymous purchase moves to the account's id, and "
                 + "exactly one user is entitled.",
-            why: "Otherwise paying customers lose their purchases, or have them twice.",
+            rationale: "Otherwise paying customers lose their purchases, or have them twice.",
             faults: [
                 "the alias that links the two ids is ignored",
                 "both the anonymous id and the account keep access",
                 "an event that names two known ids of one person is dropped",
             ],
-            build:
+            correctDesign:
                 "When an event names the anonymous id and the account's id, merge both users' "
                 + "rows, and keep the account's row.",
             source: "clause catalogue, A-02"
         ),
         Clause(
             "A-03",
-            demand:
+            requirement:
                 "A sign-in on a second device finds the same id and the same entitlement, "
                 + "without a second user.",
-            why: "One person is one user.",
+            rationale: "One person is one user.",
             faults: [
                 "each device creates a user",
                 "the second device keeps its anonymous id instead of the account's id",
             ],
-            build: "Use the account's id as the key of the user.",
+            correctDesign: "Use the account's id as the key of the user.",
             source: "clause catalogue, A-03"
         ),
         Clause(
             "A-04",
-            demand:
+            requirement:
                 "A sign-in with Google moves the anonymous purchase (A-02) and finds the same "
                 + "user on every device (A-03); the same verified address does not create a "
                 + "second user.",
-            why: "People forget which sign-in method they used.",
+            rationale: "People forget which sign-in method they used.",
             faults: [
                 "each sign-in provider creates a separate user",
                 "users are merged although their email address is not verified",
             ],
-            build:
+            correctDesign:
                 "Let Firebase link the sign-in providers, and use the Firebase uid as the key of "
                 + "the user.",
             source: "clause catalogue, A-04"
         ),
         Clause(
             "A-05",
-            demand:
+            requirement:
                 "After a logout the next purchase belongs to a new anonymous id, never to the "
                 + "previous user; the store's subscription does not change.",
-            why: "Phones change hands.",
+            rationale: "Phones change hands.",
             faults: [
                 "the purchase goes to the last user of the device",
                 "the logout ends the previous user's access",
             ],
-            build:
+            correctDesign:
                 "Assign each purchase to the user whose id is in the event, never to the user of "
                 + "the device.",
             source: "clause catalogue, A-05"
         ),
         Clause(
             "A-06",
-            demand:
+            requirement:
                 "A restore on a reinstalled device recovers the entitlement through the store "
                 + "account; a restore that finds nothing changes nothing.",
-            why:
+            rationale:
                 "The phone's vault may have lost the id, but the store account still has the "
                 + "purchase.",
             faults: [
                 "a restore without a result ends access",
                 "the old id keeps access in addition to the new one",
             ],
-            build:
+            correctDesign:
                 "Handle the TRANSFER event, or the event with a new alias, that the restore "
                 + "causes.",
             source: "clause catalogue, A-06"
         ),
         Clause(
             "A-07",
-            demand:
+            requirement:
                 "The TRANSFER event that a restore or a login causes moves access: exactly one of "
                 + "the two users has it afterwards.",
-            why: "A restore or a login on a phone causes the TRANSFER event that S-17 describes.",
+            rationale:
+                "A restore or a login on a phone causes the TRANSFER event that S-17 describes.",
             faults: ["the TRANSFER event is not handled", "only one of the two users is changed"],
-            build:
+            correctDesign:
                 "Move the entitlements of all old owners to the new one in one transaction, as in "
                 + "S-17.",
             source: "clause catalogue, A-07"
         ),
         Clause(
             "A-08",
-            demand: "A login with the id that the app already uses changes nothing.",
-            why: "Apps log in at every start.",
+            requirement: "A login with the id that the app already uses changes nothing.",
+            rationale: "Apps log in at every start.",
             faults: ["each login creates an alias, a transfer or a push"],
-            build: "Compare the new id with the current one before you change anything.",
+            correctDesign: "Compare the new id with the current one before you change anything.",
             source: "clause catalogue, A-08"
         ),
         Clause(
             "A-09",
-            demand:
+            requirement:
                 "A failed call to a sign-in provider (wrong password, no network, a cancelled "
                 + "sheet) changes nothing anywhere.",
-            why: "A half-finished login leaves a mixture of two users.",
+            rationale: "A half-finished login leaves a mixture of two users.",
             faults: ["the id changes before the login has succeeded"],
-            build: "Change the state only after the last call that can fail.",
+            correctDesign: "Change the state only after the last call that can fail.",
             source: "clause catalogue, A-09"
         ),
         Clause(
             "A-10",
-            demand:
+            requirement:
                 "A reconciliation replaces the backend's state with RevenueCat's, so that both "
                 + "agree.",
-            why:
+            rationale:
                 "RevenueCat knows the state of the store; the backend knows only the events "
                 + "that it received.",
             faults: [
                 "the state with the newer timestamp wins over RevenueCat's response",
                 "purchases that RevenueCat does not list are kept",
             ],
-            build: "Take RevenueCat's response as the new state, as in S-34.",
+            correctDesign: "Take RevenueCat's response as the new state, as in S-34.",
             source: "clause catalogue, A-10"
         ),
         Clause(
             "A-11",
-            demand:
+            requirement:
                 "The deletion of an account removes the user's personal data and the Firebase "
                 + "user, and does not claim to cancel the subscription; a later webhook brings no "
                 + "personal data back.",
-            why: "Users have a right to deletion, and events continue after it.",
+            rationale: "Users have a right to deletion, and events continue after it.",
             faults: [
                 "a later event creates the user again, with name and address",
                 "data about the user's device is kept",
             ],
-            build:
+            correctDesign:
                 "Keep a record that the id was deleted (a tombstone), and store nothing personal "
                 + "from later events.",
             source: "clause catalogue, A-11"
         ),
         Clause(
             "A-12",
-            demand:
+            requirement:
                 "After a password reset the old password stops working; the id and the "
                 + "entitlement stay.",
-            why: "A user with a new password is still the same user.",
+            rationale: "A user with a new password is still the same user.",
             faults: ["the reset creates a new id", "the old password still signs in"],
-            build:
+            correctDesign:
                 "Leave password resets to Firebase, and use the Firebase uid as the key of the "
                 + "user.",
             source: "clause catalogue, A-12"

@@ -7,29 +7,29 @@
 package struct Clause: Hashable, Sendable {
     package let name: String
     /// The requirement of the clause, as one sentence.
-    package let demand: String
+    package let requirement: String
     /// The reason for the clause's requirement.
-    package let why: String
+    package let rationale: String
     /// The usual ways to violate the clause; the contracts of the clause must detect each of them.
     package let faults: [String]
     /// A description of a correct implementation of the clause, for any programming language.
-    package let build: String
+    package let correctDesign: String
     /// The source of the requirement: a page of rules, and a section of a provider's fact sheet.
     package let source: String
 
     init(
         _ name: String,
-        demand: String,
-        why: String,
+        requirement: String,
+        rationale: String,
         faults: [String],
-        build: String,
+        correctDesign: String,
         source: String
     ) {
         self.name = name
-        self.demand = demand
-        self.why = why
+        self.requirement = requirement
+        self.rationale = rationale
         self.faults = faults
-        self.build = build
+        self.correctDesign = correctDesign
         self.source = source
     }
 

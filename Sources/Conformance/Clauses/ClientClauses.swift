@@ -3,10 +3,10 @@ extension Clause {
     static let client: [Clause] = [
         Clause(
             "C-01",
-            demand:
+            requirement:
                 "In a browser without the native runtime, the page is usable and sends no bridge "
                 + "command.",
-            why:
+            rationale:
                 "In a browser a command only sets a useless global variable, and a call that "
                 + "waits for a reply stalls for 30 s.",
             faults: [
@@ -14,17 +14,17 @@ extension Clause {
                 "the start waits for an install id that never comes",
                 "a tap requests a paywall that the browser cannot show",
             ],
-            build:
+            correctDesign:
                 "Check once, before anything else, whether the user agent names the runtime; if "
                 + "it does not, sell on the web.",
             source: "identity rules, C-01"
         ),
         Clause(
             "C-02",
-            demand:
+            requirement:
                 "At the start the app reads the vault first, then the purchase history, then "
                 + "the install id; the first usable id ends the search.",
-            why:
+            rationale:
                 "The vault follows the user across phones; the history may name another person "
                 + "who shares the store account.",
             faults: [
@@ -32,15 +32,16 @@ extension Clause {
                 "the purchase history is read first",
                 "the purchase history is never read, so that a reinstall creates a new user",
             ],
-            build:
+            correctDesign:
                 "Read vault, history and install id one after the other, and stop at the first "
                 + "usable id.",
             source: "identity rules, C-02"
         ),
         Clause(
             "C-03",
-            demand: "The app uses a value from the vault as an id only if it can identify a user.",
-            why:
+            requirement:
+                "The app uses a value from the vault as an id only if it can identify a user.",
+            rationale:
                 "An invalid value in the vault survives reinstalls, on every phone of the store "
                 + "account.",
             faults: [
@@ -48,15 +49,16 @@ extension Clause {
                 "RevenueCat's list of blocked ids is not checked",
                 "spaces around the value are removed, and the rest is used",
             ],
-            build: "Validate ids in one function, and pass the id of every source through it.",
+            correctDesign:
+                "Validate ids in one function, and pass the id of every source through it.",
             source: "identity rules, C-03"
         ),
         Clause(
             "C-04",
-            demand:
+            requirement:
                 "Null, undefined, an empty string and a missing reply all mean that there is no "
                 + "value.",
-            why:
+            rationale:
                 "The bridge's JavaScript package never rejects a promise: it returns failures as "
                 + "values.",
             faults: [
@@ -64,17 +66,17 @@ extension Clause {
                 "try and catch surround a call that never throws",
                 "an empty string becomes an id",
             ],
-            build:
+            correctDesign:
                 "Check every value that the bridge returns; when there is none, continue with the "
                 + "next source.",
             source: "identity rules, C-04"
         ),
         Clause(
             "C-05",
-            demand:
+            requirement:
                 "The app's start ends within a bounded time, even if the native side never "
                 + "replies.",
-            why:
+            rationale:
                 "With the bridge package's own limit of 30 s, two reads without a reply take a "
                 + "minute.",
             faults: [
@@ -82,16 +84,17 @@ extension Clause {
                 "the app waits for an empty purchase history, which never arrives as a result",
                 "each read waits for the one before it, and none has a shorter limit",
             ],
-            build: "Limit every read to a second or two, and then continue without the reply.",
+            correctDesign:
+                "Limit every read to a second or two, and then continue without the reply.",
             source: "identity rules, C-05"
         ),
         Clause(
             "C-06",
-            demand:
+            requirement:
                 "Among several purchases, active ones identify the user before expired ones, and "
                 + "later ones before earlier ones; anonymous and sandbox purchases identify no "
                 + "user; the start and the restore button use the same rule.",
-            why:
+            rationale:
                 "With different rules at the start and at the restore button, one phone gets two "
                 + "ids.",
             faults: [
@@ -100,29 +103,30 @@ extension Clause {
                 "only the purchase's anonymous flag is checked, and not its id",
                 "an expired purchase wins over an active one because it is later",
             ],
-            build:
+            correctDesign:
                 "Choose the purchase in one function for both the start and the restore button: "
                 + "filter, then sort by active state and by date.",
             source: "identity rules, C-06"
         ),
         Clause(
             "C-07",
-            demand:
+            requirement:
                 "The app locks an id from the purchase history, with an entry in the vault, "
                 + "before it registers the id.",
-            why: "Paid purchases belong to this id, and the lock protects it from being replaced.",
+            rationale:
+                "Paid purchases belong to this id, and the lock protects it from being replaced.",
             faults: [
                 "the lock is written after the backend has answered",
                 "only the restore button locks the id",
                 "the lock is queued behind the registration, and the app does not wait for it",
             ],
-            build: "Write the lock in the same step that chooses the id.",
+            correctDesign: "Write the lock in the same step that chooses the id.",
             source: "identity rules, C-07"
         ),
         Clause(
             "C-08",
-            demand: "The id is in the vault before the app sends it to the backend.",
-            why:
+            requirement: "The id is in the vault before the app sends it to the backend.",
+            rationale:
                 "If the app crashes after a registration and before the id is stored, the next "
                 + "launch creates another user.",
             faults: [
@@ -130,74 +134,75 @@ extension Clause {
                 "the app registers the id and writes it to the vault at the same time",
                 "each launch creates a new id until one is stored",
             ],
-            build: "Write the id to the vault, read it back, then register it.",
+            correctDesign: "Write the id to the vault, read it back, then register it.",
             source: "identity rules, C-08"
         ),
         Clause(
             "C-09",
-            demand:
+            requirement:
                 "The app reads back every important vault entry after writing it, and writes it "
                 + "again if it was lost.",
-            why: "The command 'setvault' gets no reply, so that sending it confirms nothing.",
+            rationale: "The command 'setvault' gets no reply, so that sending it confirms nothing.",
             faults: [
                 "awaiting 'setvault' is taken for success",
                 "the value is read back only at the next launch",
                 "the value is read back, but a difference has no consequence",
             ],
-            build:
+            correctDesign:
                 "Write the value, read it back and compare; repeat this a few times, then "
                 + "continue and try again at the next launch.",
             source: "identity rules, C-09"
         ),
         Clause(
             "C-10",
-            demand:
+            requirement:
                 "Every launch, login, logout and restore sets the OneSignal alias to the "
                 + "resulting user id.",
-            why: "An outdated OneSignal alias sends pushes to the wrong person.",
+            rationale: "An outdated OneSignal alias sends pushes to the wrong person.",
             faults: [
                 "only the launch sets the alias",
                 "the alias is set to the previous id",
                 "an unusable id is sent as an empty alias",
             ],
-            build: "Change the id in one function that updates vault, alias and backend each time.",
+            correctDesign:
+                "Change the id in one function that updates vault, alias and backend each time.",
             source: "identity rules, C-10"
         ),
         Clause(
             "C-11",
-            demand:
+            requirement:
                 "The vault, the OneSignal alias and the last confirmed registration have the same "
                 + "id.",
-            why: "The backend must know the id before it is used for a purchase.",
+            rationale: "The backend must know the id before it is used for a purchase.",
             faults: [
                 "a login or a restore does not register its id",
                 "a pending retry registers a user who has logged out in the meantime",
                 "each part of the app has its own copy of the id",
             ],
-            build:
+            correctDesign:
                 "Change the id in one function; delayed work gets the current id from there "
                 + "before it acts.",
             source: "identity rules, C-11"
         ),
         Clause(
             "C-12",
-            demand: "A registration counts only when a 2xx response contains the id.",
-            why: "'fetch' does not throw an error for a 4xx or 5xx response.",
+            requirement: "A registration counts only when a 2xx response contains the id.",
+            rationale: "'fetch' does not throw an error for a 4xx or 5xx response.",
             faults: [
                 "any response of the backend counts as a registration",
                 "the id in the response is not compared with the one that was sent",
                 "a catch block marks the user as registered",
             ],
-            build:
+            correctDesign:
                 "Mark the user as registered in one place, after checking the status and the id.",
             source: "identity rules, C-12"
         ),
         Clause(
             "C-13",
-            demand:
+            requirement:
                 "A failed registration is retried with growing pauses and at the next launch; "
                 + "each id is registered only once.",
-            why:
+            rationale:
                 "If the queue of failed registrations is never sent, the user is lost; if it is "
                 + "sent twice, every user is registered twice.",
             faults: [
@@ -206,15 +211,15 @@ extension Clause {
                 "the pause between retries is fixed, or there is none",
                 "the retry of the last launch and the retry of this launch both run",
             ],
-            build:
+            correctDesign:
                 "Keep only the current id; double the pause after each attempt; stop when the "
                 + "backend confirms the id.",
             source: "identity rules, C-13"
         ),
         Clause(
             "C-14",
-            demand: "Every registration contains id, device, platform and source.",
-            why:
+            requirement: "Every registration contains id, device, platform and source.",
+            rationale:
                 "A registration without a platform erases the stored one; a registration without "
                 + "a device is refused.",
             faults: [
@@ -222,72 +227,73 @@ extension Clause {
                 "every platform other than Android is sent as iOS",
                 "an iPad in desktop mode is sent as a Mac",
             ],
-            build: "Build the request body in one function, for all callers.",
+            correctDesign: "Build the request body in one function, for all callers.",
             source: "identity rules, C-14"
         ),
         Clause(
             "C-15",
-            demand:
+            requirement:
                 "The app sends the install id as its device for as long as it is installed, and "
                 + "waits when the install id is not available yet.",
-            why: "A string such as 'undefined' would be one device for all users.",
+            rationale: "A string such as 'undefined' would be one device for all users.",
             faults: [
                 "the install id is inserted into a string before it is available",
                 "a random id is sent instead of the install id",
                 "each launch creates another device id",
             ],
-            build:
+            correctDesign:
                 "Wait for the runtime to provide the install id, request it with 'get-uuid://', "
                 + "and report an error when both fail.",
             source: "identity rules, C-15"
         ),
         Clause(
             "C-16",
-            demand: "A paywall opens only for an id that is registered at the backend.",
-            why: "A purchase under an unknown id belongs to no user.",
+            requirement: "A paywall opens only for an id that is registered at the backend.",
+            rationale: "A purchase under an unknown id belongs to no user.",
             faults: [
                 "a 'ready' flag does not record for which id it was set",
                 "a failed registration counts as successful",
                 "the upgrade button is visible before the app's start has ended",
             ],
-            build:
+            correctDesign:
                 "When the upgrade button is tapped, compare the current id with the last "
                 + "registered one.",
             source: "identity rules, C-16"
         ),
         Clause(
             "C-17",
-            demand:
+            requirement:
                 "A paywall opens for the id that vault, OneSignal alias and backend have at that "
                 + "moment.",
-            why: "A purchase must belong to the same user at every service.",
+            rationale: "A purchase must belong to the same user at every service.",
             faults: [
                 "the id was read when the page was built",
                 "the install id is used for the purchase",
                 "the page's memory keeps the id from before a logout",
             ],
-            build: "Read the id from its single source when the button is tapped.",
+            correctDesign: "Read the id from its single source when the button is tapped.",
             source: "identity rules, C-17"
         ),
         Clause(
             "C-18",
-            demand: "No paywall opens during a login, logout or restore.",
-            why: "A paywall that opens during the change would sell to the previous user's id.",
+            requirement: "No paywall opens during a login, logout or restore.",
+            rationale:
+                "A paywall that opens during the change would sell to the previous user's id.",
             faults: [
                 "the paywall is blocked only during the app's start",
                 "the paywall is allowed again when the id has changed, before the id is registered",
                 "a tap on the upgrade button is queued and carried out during the change",
             ],
-            build:
+            correctDesign:
                 "Block the paywall with one flag for the whole change of the id, from the tap to "
                 + "the confirmed registration.",
             source: "identity rules, C-18"
         ),
         Clause(
             "C-19",
-            demand:
+            requirement:
                 "Only one paywall is open at a time, and another one can open after it was closed.",
-            why:
+            rationale:
                 "A customer who taps twice wants one paywall, and a customer who cancels may come "
                 + "back.",
             faults: [
@@ -295,58 +301,60 @@ extension Clause {
                 "the flag of an open paywall is cleared only after a purchase, so that a cancel "
                     + "blocks all later paywalls",
             ],
-            build:
+            correctDesign:
                 "Set a flag when the button is tapped, and clear it at every outcome: bought, "
                 + "cancelled, failed, page visible again.",
             source: "identity rules, C-19"
         ),
         Clause(
             "C-20",
-            demand: "Every wait for the app to become ready ends, and the page shows the result.",
-            why: "A customer who sees an endless spinner leaves.",
+            requirement:
+                "Every wait for the app to become ready ends, and the page shows the result.",
+            rationale: "A customer who sees an endless spinner leaves.",
             faults: [
                 "a loop waits for a flag that is never set after a failure",
                 "a call has no time limit",
             ],
-            build: "Give every wait a time limit, and show what failed.",
+            correctDesign: "Give every wait a time limit, and show what failed.",
             source: "identity rules, C-20"
         ),
         Clause(
             "C-21",
-            demand: "Every dynamic part of a bridge command is percent-encoded exactly once.",
-            why: "An unencoded '&', '#', '%' or '+' changes the meaning of a bridge command.",
+            requirement: "Every dynamic part of a bridge command is percent-encoded exactly once.",
+            rationale: "An unencoded '&', '#', '%' or '+' changes the meaning of a bridge command.",
             faults: [
                 "ids are inserted without encoding",
                 "ids are encoded in one function and again in another",
                 "'encodeURI' is used instead of 'encodeURIComponent'",
                 "one of the commands is sent without encoding",
             ],
-            build: "Build commands from names and values in one function, and encode only there.",
+            correctDesign:
+                "Build commands from names and values in one function, and encode only there.",
             source: "identity rules, C-21"
         ),
         Clause(
             "C-22",
-            demand:
+            requirement:
                 "The app reads the same value from the vault that it wrote, whether or not the "
                 + "native side decodes it.",
-            why:
+            rationale:
                 "An id that is percent-encoded again at each launch grows, and names another user "
                 + "each time.",
             faults: [
                 "the app decodes the value always, or never",
                 "the app writes back the value that it read, encoded twice",
             ],
-            build:
+            correctDesign:
                 "Compare the value that was read with both the encoded and the plain form of the "
                 + "written one.",
             source: "identity rules, C-22"
         ),
         Clause(
             "C-23",
-            demand:
+            requirement:
                 "After a purchase callback the app asks the backend, and only the backend's "
                 + "response unlocks access.",
-            why:
+            rationale:
                 "The callback comes before the webhook, and anyone can call it from the browser's "
                 + "console.",
             faults: [
@@ -354,17 +362,17 @@ extension Clause {
                 "the result that the purchase callback receives is trusted",
                 "the backend is asked once, too early, and never again",
             ],
-            build:
+            correctDesign:
                 "Ask the backend several times after the callback, and show the access that it "
                 + "returns.",
             source: "identity rules, C-23"
         ),
         Clause(
             "C-24",
-            demand:
+            requirement:
                 "The page installs its purchase callbacks before a paywall opens, and they accept "
                 + "any argument.",
-            why:
+            rationale:
                 "The runtime may call a callback without an argument, with an object or with a "
                 + "string.",
             faults: [
@@ -373,98 +381,98 @@ extension Clause {
                 "the callback reads a property of an argument that is missing",
                 "the callback is installed under only one of its names",
             ],
-            build:
+            correctDesign:
                 "Install the callbacks in the page's first script; check the argument before "
                 + "using it.",
             source: "identity rules, C-24"
         ),
         Clause(
             "C-25",
-            demand:
+            requirement:
                 "When the purchase history gets no reply, the app treats the subscription as "
                 + "unknown, not as ended; it reads the product under either of its field names.",
-            why: "A timeout looks like an empty purchase history.",
+            rationale: "A timeout looks like an empty purchase history.",
             faults: [
                 "a purchase history without an entry is shown as 'free'",
                 "only one of the product's field names is read",
             ],
-            build:
+            correctDesign:
                 "Use three states of the subscription: active, none and unknown; a missing reply "
                 + "means unknown.",
             source: "identity rules, C-25"
         ),
         Clause(
             "C-26",
-            demand:
+            requirement:
                 "A restore that finds nothing changes nothing, and a restore never silently "
                 + "replaces the signed-in account.",
-            why: "The store account on the phone may belong to another person.",
+            rationale: "The store account on the phone may belong to another person.",
             faults: [
                 "a restore without a result creates a new id",
                 "the id that the restore found replaces the account's id",
             ],
-            build:
+            correctDesign:
                 "Change the id only when the restore found one; ask before it replaces the "
                 + "signed-in user.",
             source: "identity rules, C-26"
         ),
         Clause(
             "C-27",
-            demand:
+            requirement:
                 "A login sends the current id; a login that fails, or whose response contains "
                 + "no id, changes nothing.",
-            why: "A half-finished login leaves a mixture of two users.",
+            rationale: "A half-finished login leaves a mixture of two users.",
             faults: [
                 "the login sends the install id instead of the current id",
                 "the login's response is used before its status is checked",
                 "a missing id in the login's response is stored as 'undefined'",
             ],
-            build:
+            correctDesign:
                 "Check the status and the id in the response, and only then begin to change the "
                 + "user.",
             source: "identity rules, C-27"
         ),
         Clause(
             "C-28",
-            demand:
+            requirement:
                 "After a login the returned id is stored, aliased and registered before a "
                 + "purchase is possible; an interrupted login is finished later.",
-            why: "Between these steps, different parts of one phone have different users.",
+            rationale: "Between these steps, different parts of one phone have different users.",
             faults: [
                 "the id in the page's memory changes before the stored one",
                 "the id that the login leads to is not stored, so that an interrupted login is "
                     + "lost",
                 "the next launch takes the id from the page's storage instead of the vault",
             ],
-            build:
+            correctDesign:
                 "Store the id that the login leads to, carry out the steps, and finish them at "
                 + "the next launch.",
             source: "identity rules, C-28"
         ),
         Clause(
             "C-29",
-            demand: "A locked id is replaced only after an explicit decision of the user.",
-            why: "The lock of an id means that paid purchases belong to the id.",
+            requirement: "A locked id is replaced only after an explicit decision of the user.",
+            rationale: "The lock of an id means that paid purchases belong to the id.",
             faults: [
                 "the lock is written and never read",
                 "the lock is read after the id has changed",
                 "a locked id can never be released",
             ],
-            build: "Read the lock before a login replaces the id, and ask the user.",
+            correctDesign: "Read the lock before a login replaces the id, and ask the user.",
             source: "identity rules, C-29"
         ),
         Clause(
             "C-30",
-            demand:
+            requirement:
                 "A logout removes the lock of the id, then creates an unguessable id; no data of "
                 + "the previous user remains.",
-            why: "Two people may share one phone.",
+            rationale: "Two people may share one phone.",
             faults: [
                 "the new id is the install id, or derived from the time",
                 "the lock stays, or is removed only after the new id was written",
                 "the previous user's paid content stays visible",
             ],
-            build:
+            correctDesign:
                 "Remove the lock, create a random UUID, write it to the vault, set it as the "
                 + "OneSignal alias, and register it; forget the previous user's access and "
                 + "account.",
@@ -472,67 +480,71 @@ extension Clause {
         ),
         Clause(
             "C-31",
-            demand: "A lost vault entry does not bring back a user who has logged out.",
-            why: "The install id already belongs to the account of the user who has logged out.",
+            requirement: "A lost vault entry does not bring back a user who has logged out.",
+            rationale:
+                "The install id already belongs to the account of the user who has logged out.",
             faults: [
                 "when the vault entry is lost, the install id is used again",
                 "the app does not remember which ids were given up",
             ],
-            build:
+            correctDesign:
                 "Remember at the logout that the install id was given up, and create another id.",
             source: "identity rules, C-31"
         ),
         Clause(
             "C-32",
-            demand:
+            requirement:
                 "When the registration of a logout fails, every part of the phone still has the "
                 + "new id, and a retry is pending.",
-            why: "Otherwise the page's memory and the vault have the ids of different users.",
+            rationale: "Otherwise the page's memory and the vault have the ids of different users.",
             faults: [
                 "the id in memory changes only after the backend has answered",
                 "the failure of the registration restores the old id",
             ],
-            build: "Change all local copies of the id first; the registration may follow later.",
+            correctDesign:
+                "Change all local copies of the id first; the registration may follow later.",
             source: "identity rules, C-32"
         ),
         Clause(
             "C-33",
-            demand: "A page determines its user's id once, however often its start is triggered.",
-            why: "Two reads of one vault key share one reply.",
+            requirement:
+                "A page determines its user's id once, however often its start is triggered.",
+            rationale: "Two reads of one vault key share one reply.",
             faults: [
                 "a UI component that mounts twice starts the app twice",
                 "a second page creates another id",
                 "the flag of an unfinished start blocks the next one",
             ],
-            build:
+            correctDesign:
                 "Keep one JavaScript promise for the start in a module, and return it to every "
                 + "caller.",
             source: "identity rules, C-33"
         ),
         Clause(
             "C-34",
-            demand:
+            requirement:
                 "Reads of one vault key run one after the other, and a late reply does not change "
                 + "the user.",
-            why: "A reply of the bridge has no number that links it to a read.",
+            rationale: "A reply of the bridge has no number that links it to a read.",
             faults: [
                 "two parts of the page read the same vault key at once",
                 "a reply to a read that has timed out is used",
             ],
-            build: "Queue the reads of the vault; use a reply only while its read is waiting.",
+            correctDesign:
+                "Queue the reads of the vault; use a reply only while its read is waiting.",
             source: "identity rules, C-34"
         ),
         Clause(
             "C-35",
-            demand:
+            requirement:
                 "Unlocked vault entries contain nothing private, and no vault key is a property "
                 + "name of the page's window.",
-            why: "Every reply of the bridge becomes a global variable of the page.",
+            rationale: "Every reply of the bridge becomes a global variable of the page.",
             faults: [
                 "the account's email address or token is stored unlocked with the id",
                 "a vault key is called 'name' or 'status', as a property of the window",
             ],
-            build:
+            correctDesign:
                 "Leave only ids and the lock unlocked, and store everything else locked or not at "
                 + "all; give the vault keys a prefix.",
             source: "identity rules, C-35"

@@ -40,9 +40,9 @@ package struct Contract: Hashable, Codable, Sendable {
     /// there are none.
     ///
     /// The check for misspelled names accepts these names.
-    package var strangers: [String]?
+    package var unknownUsers: [String]?
     package var location: SourceLocation
-    package var places = StepPlaces()
+    package var places = StepLocations()
 
     package init(
         id: String,
@@ -78,7 +78,7 @@ package struct Contract: Hashable, Codable, Sendable {
 
     /// The features that a backend needs for the contract: those listed under `needs`, and those
     /// that the contract's steps and expectations require.
-    package var allNeeds: [Feature] {
+    package var allRequiredFeatures: [Feature] {
         let fields = expectation.states.flatMap(\.fields).map(\.name)
         var all = needs
         for step in given + steps {
@@ -87,11 +87,13 @@ package struct Contract: Hashable, Codable, Sendable {
             all += step.traits.needs
         }
         // A backend that reconciles reads customers, even if it does not read them for events.
-        if needs.contains(.reconcile) { all.removeAll { $0 == .subscriberReads } }
+        if needs.contains(.reconcile) { all.removeAll { $0 == .readsSubscriberOnEvent } }
         if fields.contains("exists") || !expectation.forgotten.isEmpty { all.append(.users) }
-        let comparesState =
+        let canCompareState =
             expectation.relation != nil && !expectation.compared.contains(.effects)
-        if comparesState || fields.contains(where: { $0 != "exists" }) { all.append(.subscription) }
+        if canCompareState || fields.contains(where: { $0 != "exists" }) {
+            all.append(.subscription)
+        }
         return all
     }
 

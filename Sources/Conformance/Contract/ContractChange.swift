@@ -27,16 +27,16 @@ package struct ContractChange: Hashable, Sendable {
     ///   - new: The later version of the contract.
     /// - Returns: The differences; empty when both versions define the same test.
     package static func all(from old: Contract, to new: Contract) -> [ContractChange] {
-        func said(_ contract: Contract) -> Written {
-            .block(Contract.grammar.entries(contract).filter { !words.contains($0.key) })
+        func comparedNode(_ contract: Contract) -> YAMLNode {
+            .block(Contract.grammar.entries(contract).filter { !ignoredKeys.contains($0.key) })
         }
         var comparison = Comparison()
-        comparison.compare(said(old), said(new), at: [])
+        comparison.compare(comparedNode(old), comparedNode(new), at: [])
         return comparison.changes
     }
 
     /// Keys that the comparison ignores: texts for human readers, and the date of the recording.
-    private static let words: Set = ["contract", "title", "source", "recorded"]
+    private static let ignoredKeys: Set = ["contract", "title", "source", "recorded"]
 
     private init(
         _ place: [String],
@@ -55,7 +55,7 @@ package struct ContractChange: Hashable, Sendable {
     private struct Comparison {
         var changes: [ContractChange] = []
 
-        mutating func compare(_ old: Written, _ new: Written, at place: [String]) {
+        mutating func compare(_ old: YAMLNode, _ new: YAMLNode, at place: [String]) {
             if old == new { return }
             switch (old, new) {
             case (.json(let left), .json(let right)):
@@ -73,7 +73,7 @@ package struct ContractChange: Hashable, Sendable {
             case (.list(let left), .list(let right)): compare(left, right, at: place)
             default:
                 guard let left = old.entries, let right = new.entries else {
-                    changes.append(ContractChange(place, old: old.whole, new: new.whole))
+                    changes.append(ContractChange(place, old: old.fullText, new: new.fullText))
                     return
                 }
                 compare(left, right, at: place)
@@ -83,17 +83,17 @@ package struct ContractChange: Hashable, Sendable {
         /// Compares two YAML mappings key by key: first the keys that only the old mapping has,
         /// then the keys of the new mapping in their order.
         private mutating func compare(
-            _ old: [Written.Entry],
-            _ new: [Written.Entry],
+            _ old: [YAMLNode.Entry],
+            _ new: [YAMLNode.Entry],
             at place: [String]
         ) {
             for entry in old where !new.contains(where: { $0.key == entry.key }) {
-                lose(entry.value, at: place + [entry.key])
+                recordRemoval(entry.value, at: place + [entry.key])
             }
             for entry in new {
                 let place = place + [entry.key]
                 guard let before = old.first(where: { $0.key == entry.key }) else {
-                    gain(entry.value, at: place)
+                    recordAddition(entry.value, at: place)
                     continue
                 }
                 compare(before.value, entry.value, at: place)
@@ -102,53 +102,53 @@ package struct ContractChange: Hashable, Sendable {
 
         /// Compares two YAML lists: equal elements are paired first, then elements with the same
         /// label (the first key and its value).
-        private mutating func compare(_ old: [Written], _ new: [Written], at place: [String]) {
-            let (lost, gained) = Self.rest(old, new)
-            var left = new.indices.filter(gained.contains)
-            for index in old.indices where lost.contains(index) {
+        private mutating func compare(_ old: [YAMLNode], _ new: [YAMLNode], at place: [String]) {
+            let (removedIndices, addedIndices) = Self.unmatchedIndices(old, new)
+            var left = new.indices.filter(addedIndices.contains)
+            for index in old.indices where removedIndices.contains(index) {
                 let element = old[index]
                 let place = place + [element.label]
-                if let moved = left.first(where: { new[$0] == element }) {
-                    left.removeAll { $0 == moved }
-                    let (from, to) = ("\(index + 1).", "\(moved + 1).")
+                if let newIndex = left.first(where: { new[$0] == element }) {
+                    left.removeAll { $0 == newIndex }
+                    let (from, to) = ("\(index + 1).", "\(newIndex + 1).")
                     changes.append(ContractChange(place, old: from, new: to, isMove: true))
-                } else if let twin = left.first(where: { new[$0].label == element.label }) {
-                    left.removeAll { $0 == twin }
-                    compare(element, new[twin], at: place)
+                } else if let counterpart = left.first(where: { new[$0].label == element.label }) {
+                    left.removeAll { $0 == counterpart }
+                    compare(element, new[counterpart], at: place)
                 } else {
-                    lose(element, at: place)
+                    recordRemoval(element, at: place)
                 }
             }
-            for index in left { gain(new[index], at: place + [new[index].label]) }
+            for index in left { recordAddition(new[index], at: place + [new[index].label]) }
         }
 
-        private mutating func lose(_ value: Written, at place: [String]) {
-            changes.append(ContractChange(place, old: value.whole, new: nil))
+        private mutating func recordRemoval(_ value: YAMLNode, at place: [String]) {
+            changes.append(ContractChange(place, old: value.fullText, new: nil))
         }
 
-        private mutating func gain(_ value: Written, at place: [String]) {
-            changes.append(ContractChange(place, old: nil, new: value.whole))
+        private mutating func recordAddition(_ value: YAMLNode, at place: [String]) {
+            changes.append(ContractChange(place, old: nil, new: value.fullText))
         }
 
         /// Returns, for each of two lists, the indices of the elements outside their longest common
         /// subsequence.
-        private static func rest(
-            _ old: [Written],
-            _ new: [Written]
-        ) -> (lost: Set<Int>, gained: Set<Int>) {
-            var (lost, gained): (Set<Int>, Set<Int>) = ([], [])
+        private static func unmatchedIndices(
+            _ old: [YAMLNode],
+            _ new: [YAMLNode]
+        ) -> (removedIndices: Set<Int>, addedIndices: Set<Int>) {
+            var (removedIndices, addedIndices): (Set<Int>, Set<Int>) = ([], [])
             for change in new.difference(from: old) {
                 switch change {
-                case .remove(let offset, _, _): lost.insert(offset)
-                case .insert(let offset, _, _): gained.insert(offset)
+                case .remove(let offset, _, _): removedIndices.insert(offset)
+                case .insert(let offset, _, _): addedIndices.insert(offset)
                 }
             }
-            return (lost, gained)
+            return (removedIndices, addedIndices)
         }
     }
 }
 
-extension Written {
+extension YAMLNode {
     /// The keys and values of a YAML mapping; nil for a node that is not a mapping.
     fileprivate var entries: [Entry]? {
         switch self {
@@ -166,8 +166,8 @@ extension Written {
 
     /// The complete YAML node: on one line if it fits, otherwise with one key per line as in a
     /// file.
-    fileprivate var whole: String {
-        guard let entries, line.count > Written.lineWidth else { return line }
-        return String(Written.file(entries).dropLast())
+    fileprivate var fullText: String {
+        guard let entries, line.count > YAMLNode.lineWidth else { return line }
+        return String(YAMLNode.file(entries).dropLast())
     }
 }

@@ -34,7 +34,7 @@ package struct Expectation: Hashable, Codable, Sendable {
         case effects
     }
 
-    package var answers: AnswerExpectation
+    package var answers: ResponseExpectation
     package var answersLocation: SourceLocation?
     /// The maximum real time that the backend has to respond to a delivery or a call; nil: the
     /// provider's timeout.
@@ -72,7 +72,7 @@ package struct Expectation: Hashable, Codable, Sendable {
     /// The expected behavior of the app on a simulated phone; nil: not checked.
     package var app: AppExpectation?
 
-    package init(answers: AnswerExpectation) {
+    package init(answers: ResponseExpectation) {
         self.answers = answers
         compared = [.state, .effects]
         effects = []
@@ -84,7 +84,7 @@ package struct Expectation: Hashable, Codable, Sendable {
     ///
     /// Such a run is judged only after the backend has settled (its state and effects have stopped
     /// changing).
-    package var needsSettling: Bool {
+    package var requiresSettling: Bool {
         relation != nil || !effects.isEmpty || !states.isEmpty || watch != nil || !forgotten.isEmpty
     }
 }

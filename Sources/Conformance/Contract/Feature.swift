@@ -11,10 +11,10 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case clock
     case users
     case subscription
-    case safetyNet = "safety-net"
+    case createsUnknownUsers = "safety-net"
     case aliases
-    case sandboxApart = "sandbox-apart"
-    case everyStore = "every-store"
+    case separatesSandbox = "sandbox-apart"
+    case acceptsEveryStore = "every-store"
     case firebase
     case signedTokens = "signed-tokens"
     case revocation
@@ -25,10 +25,10 @@ package enum Feature: String, Hashable, Codable, Sendable, CaseIterable {
     case purchasely
     case purchaselyPush = "purchasely-push"
     case purchaselySignature = "purchasely-signature"
-    case textIDs = "string-ids"
+    case stringIDs = "string-ids"
     case register
     case login
-    case subscriberReads = "subscriber-reads"
+    case readsSubscriberOnEvent = "subscriber-reads"
     case reconcile
 }
 
@@ -44,10 +44,11 @@ extension Feature {
         case .clock: "Has a clock that Assay can set (profile key 'clock')."
         case .users: "Has a probe that shows whether a user exists."
         case .subscription: "Has a probe that shows the state of a subscription."
-        case .safetyNet: "Creates a user when a webhook event names a user that it does not know."
+        case .createsUnknownUsers:
+            "Creates a user when a webhook event names a user that it does not know."
         case .aliases: "Finds a user by every ID in an event, not only by app_user_id."
-        case .sandboxApart: "Grants no production access for sandbox purchases."
-        case .everyStore: "Accepts purchases from every store, including unknown ones."
+        case .separatesSandbox: "Grants no production access for sandbox purchases."
+        case .acceptsEveryStore: "Accepts purchases from every store, including unknown ones."
         case .firebase: "Has a route that accepts Firebase ID tokens."
         case .signedTokens:
             "Verifies the signatures of Firebase tokens, so it does not use Firebase's emulator."
@@ -62,10 +63,10 @@ extension Feature {
         case .purchasely: "Receives Purchasely's webhook."
         case .purchaselyPush: "Sends push notifications for Purchasely events."
         case .purchaselySignature: "Requires Purchasely's signature on webhooks."
-        case .textIDs: "Accepts any string as a user ID."
+        case .stringIDs: "Accepts any string as a user ID."
         case .register: "Has a route by which an app registers its user."
         case .login: "Has accounts with which users claim and recover their user IDs."
-        case .subscriberReads:
+        case .readsSubscriberOnEvent:
             "Reads RevenueCat's REST API when an event arrives. A backend that reads it only "
                 + "during reconciliation has the feature 'reconcile' instead."
         case .reconcile: "Has a route that makes the backend compare its state with RevenueCat's."
@@ -74,14 +75,15 @@ extension Feature {
 
     /// Whether a backend may lack the feature by design, although the clause catalogue (the list of
     /// requirements) asks for it.
-    package var isPolicy: Bool {
+    package var isOptionalByDesign: Bool {
         switch self {
-        case .safetyNet, .aliases, .sandboxApart, .everyStore, .revocation, .realAccounts,
-            .textIDs, .purchaselyPush:
+        case .createsUnknownUsers, .aliases, .separatesSandbox, .acceptsEveryStore, .revocation,
+            .realAccounts,
+            .stringIDs, .purchaselyPush:
             true
         case .push, .authorization, .signature, .restart, .fault, .clock, .users, .subscription,
             .firebase, .signedTokens, .accountApp, .deletion, .accessRoute, .purchasely,
-            .purchaselySignature, .register, .login, .subscriberReads, .reconcile:
+            .purchaselySignature, .register, .login, .readsSubscriberOnEvent, .reconcile:
             false
         }
     }
@@ -89,9 +91,9 @@ extension Feature {
     /// A Markdown table of all features for the reference page of the profile language.
     static var table: String {
         let rows = allCases.map { feature in
-            "| `\(feature.rawValue)` | \(feature.meaning) | \(feature.isPolicy ? "yes" : "") |"
+            "| `\(feature.rawValue)` | \(feature.meaning) | \(feature.isOptionalByDesign ? "yes" : "") |"
         }
-        let head = ["| feature | a backend with this feature | may be missing by design |"]
-        return (head + ["| --- | --- | --- |"] + rows).joined(separator: "\n") + "\n"
+        let headerLines = ["| feature | a backend with this feature | may be missing by design |"]
+        return (headerLines + ["| --- | --- | --- |"] + rows).joined(separator: "\n") + "\n"
     }
 }

@@ -13,14 +13,14 @@ package enum PhoneStep: Hashable, Codable, Sendable {
     /// The app's own backend gives these responses to the app's next calls.
     case backend(AppBackendPlan)
     /// The store changes a user's purchase without the app, for example renews or refunds it.
-    case store(StoreAct)
+    case store(FakeStoreAction)
 
     package var traits: StepTraits {
         var traits = StepTraits(nil)
         traits.users = users
         traits.needs = [.accountApp, .register]
         if case .app(let action) = self { traits.needs += action.needs }
-        traits.calm = .phone(self)
+        traits.faultFreeForm = .phone(self)
         return traits
     }
 

@@ -71,7 +71,7 @@ package struct Profile: Hashable, Sendable {
         /// The values of the `${NAME}` variables that occur in `environment`, by name; they are
         /// never saved.
         package var variables: [String: Secret] = [:]
-        /// The maximum time from the start of the backend until it is ready; nil: `usualTimeout`.
+        /// The maximum time from the start of the backend until it is ready; nil: `defaultTimeout`.
         package var timeout: Duration?
         /// The working directory of the command, relative to the profile's folder; nil: Assay's
         /// working directory.
@@ -90,7 +90,7 @@ package struct Profile: Hashable, Sendable {
         /// Whether calls to the providers' real hosts are redirected to the fakes.
         package var isIntercepted: Bool { intercept?.isOn == true }
 
-        package static let usualTimeout: Duration = .seconds(30)
+        package static let defaultTimeout: Duration = .seconds(30)
 
         package init(command: String, ready: Ready? = nil, environment: [String: String] = [:]) {
             self.command = command
@@ -145,9 +145,9 @@ package struct Profile: Hashable, Sendable {
 
         package var signal = Signal.terminate
         /// The time that the backend has to exit after the signal, before it is killed.
-        package var within: Duration = usualWithin
+        package var within: Duration = defaultTimeoutUntilKilled
 
-        package static let usualWithin: Duration = .seconds(10)
+        package static let defaultTimeoutUntilKilled: Duration = .seconds(10)
 
         package init() {}
     }
@@ -254,7 +254,7 @@ package struct Profile: Hashable, Sendable {
         }
 
         /// Whether the field is computed from several conditions on the response (`and`, `or`).
-        package var isCombined: Bool { and != nil || or != nil }
+        package var hasCombinedConditions: Bool { and != nil || or != nil }
 
         /// All conditions from which the field is computed, each without its `and` and `or` lists.
         package var conditions: [Reading] {
@@ -270,7 +270,7 @@ package struct Profile: Hashable, Sendable {
         ]
 
         /// The state fields that a probe's response must contain for every ordinary purchase.
-        package static let ofEveryPurchase = ["access", "product", "expires"]
+        package static let fieldsOfEveryPurchase = ["access", "product", "expires"]
 
         /// The state fields whose values are true or false.
         package static let flags = [
@@ -339,10 +339,10 @@ package struct Profile: Hashable, Sendable {
     /// The names of the endpoints that the profile file does not define.
     ///
     /// These endpoints have the paths of the identity guide.
-    package var guessed: Set<String> = []
+    package var defaultedEndpoints: Set<String> = []
     /// The names of the secrets that the profile file does not define, which have default test
     /// values.
-    package var guessedSecrets: Set<SecretName> = []
+    package var defaultedSecrets: Set<SecretName> = []
     package var secrets: [SecretName: Secret] = [:]
     package var idForm: IDForm
     package var creation: UserCreation
@@ -375,17 +375,18 @@ package struct Profile: Hashable, Sendable {
     /// Whether the backend receives Firebase ID tokens, on its endpoint `protected` or as
     /// credentials of another request.
     package var usesFirebase: Bool {
-        obstacle(to: .firebase) == nil || allCredentials.contains { $0.actor != nil }
+        skipReason(to: .firebase) == nil || allCredentials.contains { $0.actor != nil }
     }
 
     /// The credentials of all requests that the profile defines.
     package var allCredentials: [Credentials] {
-        func credentials(_ act: UserCreation?) -> Credentials? {
-            if case .request(let endpoint) = act { endpoint.credentials } else { nil }
+        func credentials(_ setupAction: UserCreation?) -> Credentials? {
+            if case .request(let endpoint) = setupAction { endpoint.credentials } else { nil }
         }
-        let acts = [creation, accountCreation, fault?.breaking, fault?.healing, clock]
+        let setupActions = [creation, accountCreation, fault?.breaking, fault?.healing, clock]
         return endpoints.values.compactMap(\.credentials) + probes.compactMap(\.credentials)
-            + acts.compactMap(credentials) + [session?.endpoint.credentials].compactMap(\.self)
+            + setupActions.compactMap(credentials)
+            + [session?.endpoint.credentials].compactMap(\.self)
     }
 
     /// All names of fields that hold secrets: those in `secretNames`, and the endpoint fields for a
@@ -393,13 +394,15 @@ package struct Profile: Hashable, Sendable {
     package var allSecretNames: [String] {
         let secret = ["device", "password", "proof"]
         let bodies = endpoints.values.compactMap(\.body?.object)
-        let sent = bodies.flatMap(\.members).filter { secret.contains($0.value.templateName ?? "") }
-        let answered = endpoints.values.compactMap { $0.answerProof?.tokens.last }
-        return (secretNames + sent.map(\.key) + answered).sorted()
+        let secretMembers = bodies.flatMap(\.members).filter {
+            secret.contains($0.value.templateName ?? "")
+        }
+        let proofMembers = endpoints.values.compactMap { $0.answerProof?.tokens.last }
+        return (secretNames + secretMembers.map(\.key) + proofMembers).sorted()
     }
     /// The maximum real time until an expected effect or state appears (profile key
     /// `settle-timeout`).
-    package var patience: Duration
+    package var settleTimeout: Duration
 
     /// Creates a profile with the paths of the identity guide, test secrets and no probes.
     package init() {
@@ -422,7 +425,7 @@ package struct Profile: Hashable, Sendable {
                 ]
             ),
         ]
-        guessed = Set(endpoints.keys)
+        defaultedEndpoints = Set(endpoints.keys)
         endpoints["register"]?.answerProof = JSONPointer("/deviceToken")
         endpoints["login"]?.answerID = JSONPointer("/appUserId")
         secrets = [
@@ -430,22 +433,22 @@ package struct Profile: Hashable, Sendable {
             .oneSignalKey: Secret("os_v2_app_assay"),
             .revenueCatKey: Secret("sk_assay"),
         ]
-        guessedSecrets = Set(secrets.keys)
+        defaultedSecrets = Set(secrets.keys)
         idForm = .string
         creation = .register
         probes = []
         products = [:]
         entitlement = "premium"
         unsupported = []
-        patience = .seconds(10)
+        settleTimeout = .seconds(10)
     }
 
     /// Returns the API key that the backend must present to a provider's fake; nil: the fake
     /// accepts any key.
     ///
     /// The key of a backend that Assay does not start is unknown, unless the profile defines it.
-    package func demandedKey(_ name: SecretName) -> Secret? {
-        start == nil && guessedSecrets.contains(name) ? nil : secrets[name]
+    package func requiredAPIKey(_ name: SecretName) -> Secret? {
+        start == nil && defaultedSecrets.contains(name) ? nil : secrets[name]
     }
 
     /// Returns the first probe that shows a state field, such as `access`, and the field's location
@@ -469,7 +472,7 @@ package struct Profile: Hashable, Sendable {
 
     /// The endpoint `register`; nil when the profile has none or its request does not contain the
     /// user's ID.
-    package var endpointTakingIDs: Endpoint? {
+    package var registerEndpointAcceptingIDs: Endpoint? {
         guard let endpoint = endpoints["register"] else { return nil }
         let takesID = endpoint.path.contains("{{id}}") || places(in: "register")["id"] != nil
         return takesID ? endpoint : nil
@@ -477,7 +480,7 @@ package struct Profile: Hashable, Sendable {
 
     /// Returns the reason why a feature of the backend cannot be tested with this profile; nil when
     /// it can.
-    package func obstacle(to feature: Feature) -> String? {
+    package func skipReason(to feature: Feature) -> String? {
         if unsupported.contains(feature) {
             return "the profile declares '\(feature.rawValue)' unsupported"
         }
@@ -497,7 +500,7 @@ package struct Profile: Hashable, Sendable {
         case .purchasely, .purchaselySignature, .purchaselyPush:
             return missing("purchasely-webhook")
         case .firebase, .signedTokens, .revocation, .realAccounts: return missing("protected")
-        case .textIDs where idForm != .string:
+        case .stringIDs where idForm != .string:
             return "the profile's users have ids of the form '\(idForm.rawValue)'"
         case .reconcile: return missing("reconcile")
         case .fault where fault == nil:
@@ -528,6 +531,6 @@ extension Profile: Codable {
     private enum CodingKeys: String, CodingKey {
         case app, target, start, endpoints, idForm, creation, probes, accountCreation,
             firebaseProject
-        case products, entitlement, unsupported, knownFailingPath, patience
+        case products, entitlement, unsupported, knownFailingPath, settleTimeout
     }
 }

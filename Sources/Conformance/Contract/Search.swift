@@ -12,7 +12,7 @@ package enum Search: Hashable, Codable, Sendable {
 
     /// The largest number of events for which all orders are tested: five events have 120 orders,
     /// which is enough for one case.
-    package static let permutedCountMax = 5
+    package static let exhaustivelyOrderedEventCountMax = 5
 }
 
 /// A fault at one call of the backend to a provider.

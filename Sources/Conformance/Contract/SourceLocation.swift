@@ -23,10 +23,10 @@ package struct SourceLocation: Hashable, Codable, Sendable, CustomStringConverti
         let number = String(line)
         let gutter = String(repeating: " ", count: number.count)
         let indent = String(repeating: " ", count: max(0, column - 1))
-        let room = max(1, min(length, text.count - column + 1))
+        let widthLeft = max(1, min(length, text.count - column + 1))
         return """
             \(number) | \(text)
-            \(gutter) | \(indent)\(String(repeating: "^", count: room))
+            \(gutter) | \(indent)\(String(repeating: "^", count: widthLeft))
             """
     }
 }

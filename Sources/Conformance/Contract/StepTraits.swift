@@ -6,32 +6,32 @@ package struct StepTraits: Sendable {
     /// phone.
     ///
     /// Phone steps are split into several required capabilities instead.
-    package var kind: Demand.BackendStep?
+    package var kind: RequiredCapability.BackendStep?
     /// The names of the users in the step, in order of appearance.
     package var users: [String] = []
     /// The features that a backend must have to execute the step.
     package var needs: [Feature] = []
     /// The form of the step in a fault-free baseline run; nil: the baseline run omits the step.
-    package var calm: Step?
+    package var faultFreeForm: Step?
     /// Whether the step registers, names or creates a user or an account.
-    package var makesSomebody = false
+    package var createsUserOrAccount = false
     /// Whether the step itself defines the expected response, so that `expect` may be empty.
-    package var hasOwnAnswer = false
+    package var definesExpectedResponse = false
     /// Whether the backend's process ends during the step.
-    package var restarts = false
+    package var endsBackendProcess = false
     /// Whether the step affects something that all concurrent runs share, such as the database or a
     /// provider's fake.
-    package var isShared = false
+    package var affectsConcurrentRuns = false
     /// Whether the step makes the end of the run depend on the backend's own timers, for example
     /// because a fault makes the backend retry.
-    package var isDisturbance = false
+    package var endDependsOnBackendTimers = false
 
-    package init(_ kind: Demand.BackendStep?) {
+    package init(_ kind: RequiredCapability.BackendStep?) {
         self.kind = kind
     }
 }
 
-extension Demand {
+extension RequiredCapability {
     /// The kinds of steps that involve no simulated phone.
     package enum BackendStep: String, Hashable, Sendable, CaseIterable {
         case register, name, createAccount = "account", deliver, told, look, pass, call, request,
@@ -41,7 +41,7 @@ extension Demand {
         /// Whether every target supports this kind of step.
         ///
         /// This is true only for `name`, which just sets a user's ID.
-        package var isForEverybody: Bool { self == .name }
+        package var isSupportedByAllTargets: Bool { self == .name }
     }
 }
 
@@ -49,16 +49,16 @@ extension Step {
     package var traits: StepTraits {
         switch self {
         case .register(let user): .registration(of: user)
-        case .name(let user, let id): .naming(of: user, id)
+        case .name(let user, let id): .assignID(of: user, id)
         case .createAccount(let account): .creation(of: account)
         case .account(let user, let change): .change(of: user, change)
         case .deliver(let delivery): delivery.traits
         case .look(let user): .look(at: user)
-        case .pass(let delivery): .passing(delivery)
+        case .pass(let delivery): .waitForEnd(delivery)
         case .call(let calls): Call.traits(of: calls)
         case .request(let request): request.traits
         case .provider(let plan): plan.traits
-        case .rotateKeys: .rotation
+        case .rotateKeys: .keyRotation
         case .restart(let restart): restart.traits
         case .killAtCall: .killAtCall
         case .phone(let step): step.traits

@@ -21,7 +21,7 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
 
     /// Schemes of commands whose remainder is not a query string (Despia fact sheet, section 7.3,
     /// "Special syntaxes").
-    private static let special: Set<String> = [
+    private static let nonQuerySchemes: Set<String> = [
         "sendlocalpushmsg", "statusbarcolor", "statusbartextcolor", "shareapp", "file",
         "writevalue", "writehealthkit", "widget",
     ]
@@ -65,7 +65,7 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
             self.notes = notes
             return
         }
-        guard !Self.special.contains(scheme),
+        guard !Self.nonQuerySchemes.contains(scheme),
             let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?"))
         else {
             path = String(rest)
@@ -108,7 +108,7 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
     private static func decoded(_ text: String, _ decoding: Decoding) -> String {
         switch decoding {
         case .raw: text
-        case .once: FormText.decoded(text, plusIsBlank: false)
+        case .once: FormText.decoded(text, decodesPlusAsSpace: false)
         case .plusAsSpace: FormText.decoded(text)
         }
     }
@@ -133,11 +133,11 @@ package struct BridgeCommand: Hashable, Codable, Sendable {
 
     /// The scheme of all commands about sales: paywalls, purchases, the customer center (Despia
     /// fact sheet, section 3).
-    package static let sellingScheme = "revenuecat"
+    package static let salesScheme = "revenuecat"
 
     /// The schemes of all known commands (Despia fact sheet, section 3).
     package static let schemes: Set<String> = [
-        "readvault", "setvault", "writevalue", "readvalue", "getpurchasehistory", sellingScheme,
+        "readvault", "setvault", "writevalue", "readvalue", "getpurchasehistory", salesScheme,
         "restoreinapppurchases", "cancelinapppurchase", "setonesignalplayerid",
         "getonesignalplayerid", "registerpush", "checkNativePushPermissions", "sendlocalpushmsg",
         "settingsapp", "get-uuid", "getappversion", "getstorelocation", "user-disable-tracking",

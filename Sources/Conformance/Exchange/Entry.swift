@@ -9,60 +9,60 @@ extension Exchange {
         case exchange
         /// A user action in the app on that phone, or an event of the app: the system ended the
         /// app, or its page loaded or failed.
-        case gesture(Gesture, on: PhoneRef)
+        case userAction(UserAction, on: PhoneRef)
         /// The content that the app's page on that phone showed.
         case screen(JSONValue?, on: PhoneRef)
         /// The state of a user or of a phone, returned by the probe of that name.
-        case sighting(probe: String, of: String)
+        case observation(probe: String, of: String)
         /// The backend was stopped and started again.
         case restart(String)
     }
 
     package var entry: Entry {
         switch purpose {
-        case .gesture(let name):
+        case .userAction(let name):
             let detail = try? JSONValue(parsing: request.body)
-            let gesture = Gesture(
+            let userAction = UserAction(
                 name,
                 missing: detail?["missing"]?.string,
                 text: detail?["text"]?.string
             )
-            return .gesture(gesture, on: phone ?? Self.onlyPhone)
-        case .screen: return .screen(answeredJSON, on: phone ?? Self.onlyPhone)
-        case .probe(let name, let user): return .sighting(probe: name, of: user)
+            return .userAction(userAction, on: phone ?? Self.defaultPhone)
+        case .screen: return .screen(responseJSON, on: phone ?? Self.defaultPhone)
+        case .probe(let name, let user): return .observation(probe: name, of: user)
         case .restart(let text): return .restart(text)
         case .delivery, .registration, .appCall, .call, .sentinel: return .exchange
         }
     }
 
     /// The name of the phone in contracts that have only one phone.
-    private static let onlyPhone = PhoneRef("phone")
+    private static let defaultPhone = PhoneRef("phone")
 
     /// The body of the exchange's response as JSON; nil without a response or when the body is not
     /// JSON.
-    package var answeredJSON: JSONValue? {
+    package var responseJSON: JSONValue? {
         response.flatMap { try? JSONValue(parsing: $0.body) }
     }
 
     /// Makes the journal entry for a user action or a page event on a phone.
-    package static func gesture(
-        _ gesture: Gesture,
+    package static func userAction(
+        _ userAction: UserAction,
         on phone: String,
         namespace: String,
         at now: Instant
     ) -> Exchange {
         var detail = JSONObject()
-        if let missing = gesture.missing { detail["missing"] = .string(missing) }
-        if let text = gesture.text { detail["text"] = .string(text) }
+        if let missing = userAction.missing { detail["missing"] = .string(missing) }
+        if let text = userAction.text { detail["text"] = .string(text) }
         return Exchange(
             from: .assay,
             to: .app,
             namespace: namespace,
-            purpose: .gesture(gesture.name),
+            purpose: .userAction(userAction.name),
             at: now,
             request: HTTPMessage.Request(
                 "POST",
-                "/" + gesture.name,
+                "/" + userAction.name,
                 body: detail.members.isEmpty ? [] : JSONValue.object(detail).bytes
             ),
             phone: PhoneRef(phone),
@@ -72,30 +72,38 @@ extension Exchange {
 
     /// Makes the journal entry for the content that the app's page on a phone shows.
     ///
-    /// The member names of `shown` are the raw values of `AppExpectation.Screen.Element`.
+    /// The member names of `content` are the raw values of `AppExpectation.Screen.Element`.
     package static func screen(
-        _ shown: JSONValue,
+        _ content: JSONValue,
         on phone: String,
         namespace: String,
         at now: Instant
     ) -> Exchange {
-        look(at: .app, .screen, "/screen", shown, on: phone, namespace: namespace, at: now)
+        directObservation(
+            at: .app,
+            .screen,
+            "/screen",
+            content,
+            on: phone,
+            namespace: namespace,
+            at: now
+        )
     }
 
     /// Makes the journal entry for the stored state of a phone, in the format of the `/device`
     /// response of the fake Despia runtime.
-    package static func sighting(
+    package static func observation(
         of phone: String,
-        _ shown: JSONValue,
+        _ content: JSONValue,
         namespace: String,
         at now: Instant
     ) -> Exchange {
         let purpose = Purpose.probe(name: "phone", user: phone)
-        return look(
+        return directObservation(
             at: .despia,
             purpose,
             "/device",
-            shown,
+            content,
             on: phone,
             namespace: namespace,
             at: now
@@ -103,11 +111,11 @@ extension Exchange {
     }
 
     /// Makes the journal entry for an observation that Assay made directly on a phone.
-    private static func look(
+    private static func directObservation(
         at party: Party,
         _ purpose: Purpose,
         _ target: String,
-        _ shown: JSONValue,
+        _ content: JSONValue,
         on phone: String,
         namespace: String,
         at now: Instant
@@ -120,16 +128,16 @@ extension Exchange {
             at: now,
             request: HTTPMessage.Request("GET", target),
             phone: PhoneRef(phone),
-            outcome: .answered(HTTPMessage.Response(200, json: shown))
+            outcome: .answered(HTTPMessage.Response(200, json: content))
         )
     }
 
     /// Makes the entry of a probe that runs one of the profile's commands, before the command has
     /// run.
-    package static func sighting(
+    package static func observation(
         of user: String,
         probe name: String,
-        byRunning words: [String],
+        byRunningCommand arguments: [String],
         namespace: String,
         at now: Instant
     ) -> Exchange {
@@ -139,7 +147,7 @@ extension Exchange {
             namespace: namespace,
             purpose: .probe(name: name, user: user),
             at: now,
-            request: HTTPMessage.Request("RUN", words.joined(separator: " "))
+            request: HTTPMessage.Request("RUN", arguments.joined(separator: " "))
         )
     }
 

@@ -7,9 +7,9 @@ struct EntryBlocks: RandomAccessCollection, MutableCollection, Sendable {
     /// The blocks of entries; every block except the last is full.
     private var blocks: [[PackedExchange]] = []
     /// The number of entries at the beginning of the first block that have been dropped.
-    private var goneCount = 0
+    private var droppedCount = 0
     /// An empty block whose memory can be reused for the next block; nil when there is none.
-    private var spare: [PackedExchange]?
+    private var spareBlock: [PackedExchange]?
     private(set) var count = 0
 
     var startIndex: Int { 0 }
@@ -17,19 +17,19 @@ struct EntryBlocks: RandomAccessCollection, MutableCollection, Sendable {
 
     subscript(index: Int) -> PackedExchange {
         get {
-            let place = goneCount + index
-            return blocks[place / Self.size][place % Self.size]
+            let position = droppedCount + index
+            return blocks[position / Self.size][position % Self.size]
         }
         set {
-            let place = goneCount + index
-            blocks[place / Self.size][place % Self.size] = newValue
+            let position = droppedCount + index
+            blocks[position / Self.size][position % Self.size] = newValue
         }
     }
 
     mutating func append(_ entry: PackedExchange) {
-        if (goneCount + count) % Self.size == 0 {
-            var block = spare ?? []
-            spare = nil
+        if (droppedCount + count) % Self.size == 0 {
+            var block = spareBlock ?? []
+            spareBlock = nil
             block.reserveCapacity(Self.size)
             blocks.append(block)
         }
@@ -38,14 +38,14 @@ struct EntryBlocks: RandomAccessCollection, MutableCollection, Sendable {
     }
 
     /// Drops the oldest entry of the journal.
-    mutating func forgetFirst() {
-        blocks[0][goneCount] = PackedExchange.empty
-        goneCount += 1
+    mutating func dropOldest() {
+        blocks[0][droppedCount] = PackedExchange.empty
+        droppedCount += 1
         count -= 1
-        guard goneCount == Self.size else { return }
-        goneCount = 0
+        guard droppedCount == Self.size else { return }
+        droppedCount = 0
         var block = blocks.removeFirst()
         block.removeAll(keepingCapacity: true)
-        spare = block
+        spareBlock = block
     }
 }

@@ -90,5 +90,5 @@ extension [UInt8] {
     }
 
     /// Whether this array contains the UTF-8 bytes of the string.
-    package func holds(_ text: String) -> Bool { place(of: Array(text.utf8)) != nil }
+    package func containsText(_ text: String) -> Bool { place(of: Array(text.utf8)) != nil }
 }

@@ -67,7 +67,7 @@ package struct Exchange: Hashable, Codable, Sendable {
         case restart(String)
         /// A user action in the app, or an event of the app: the system ended the app, or its page
         /// loaded or failed.
-        case gesture(String)
+        case userAction(String)
         /// An observation of the content that the app shows.
         case screen
     }
@@ -190,8 +190,8 @@ extension Exchange {
         completed = try container.decodeIfPresent(Int64.self, forKey: .completed)
             .map { try time($0, .completed) }
         request = try container.decode(HTTPMessage.Request.self, forKey: .request)
-        let old = PhoneRef.taken(from: &request.fields)
-        phone = try container.decodeIfPresent(PhoneRef.self, forKey: .phone) ?? old
+        let phoneFromHeaders = PhoneRef.extract(from: &request.fields)
+        phone = try container.decodeIfPresent(PhoneRef.self, forKey: .phone) ?? phoneFromHeaders
         outcome = try container.decode(Outcome.self, forKey: .outcome)
         effects = try container.decode([Effect].self, forKey: .effects)
     }

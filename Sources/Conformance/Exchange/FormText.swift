@@ -8,17 +8,19 @@ package enum FormText {
     }
 
     /// Percent-decodes a string; bytes that are not valid UTF-8 are replaced.
-    package static func decoded(_ text: some StringProtocol, plusIsBlank: Bool = true) -> String {
+    package static func decoded(_ text: some StringProtocol, decodesPlusAsSpace: Bool = true)
+        -> String
+    {
         // Most strings contain nothing to decode.
-        guard text.utf8.contains(where: { $0 == 0x25 || plusIsBlank && $0 == 0x2b }) else {
+        guard text.utf8.contains(where: { $0 == 0x25 || decodesPlusAsSpace && $0 == 0x2b }) else {
             return String(text)
         }
-        return String(decoding: bytes(text, plusIsBlank: plusIsBlank), as: UTF8.self)
+        return String(decoding: bytes(text, decodesPlusAsSpace: decodesPlusAsSpace), as: UTF8.self)
     }
 
     /// Percent-decodes a string to bytes; a percent sign that is not followed by two hex digits is
     /// kept.
-    package static func bytes(_ text: some StringProtocol, plusIsBlank: Bool) -> [UInt8] {
+    package static func bytes(_ text: some StringProtocol, decodesPlusAsSpace: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
@@ -28,7 +30,7 @@ package enum FormText {
                 bytes.append(value)
                 rest = rest.dropFirst(2)
             } else {
-                bytes.append(plusIsBlank && byte == UInt8(ascii: "+") ? 0x20 : byte)
+                bytes.append(decodesPlusAsSpace && byte == UInt8(ascii: "+") ? 0x20 : byte)
             }
         }
         return bytes

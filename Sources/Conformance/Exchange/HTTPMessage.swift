@@ -79,14 +79,14 @@ extension [HTTPMessage.Field] {
     /// Returns the value of the first header field with that name; upper- and lower-case ASCII
     /// letters are equal.
     package func value(of name: String) -> String? {
-        first { $0.name.isSameToken(as: name) }?.value
+        first { $0.name.equalsIgnoringASCIICase(as: name) }?.value
     }
 }
 
 extension String {
     /// Whether this string and the other are the same header name, ignoring the case of ASCII
     /// letters.
-    fileprivate func isSameToken(as other: String) -> Bool {
+    fileprivate func equalsIgnoringASCIICase(as other: String) -> Bool {
         func lower(_ byte: UInt8) -> UInt8 {
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
         }

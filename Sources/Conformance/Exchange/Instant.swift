@@ -31,7 +31,7 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
         Instant(milliseconds: 946_684_800_000)...Instant(milliseconds: 4_102_444_800_000)
 
     /// The text of the accepted range `given`, as error messages print it.
-    package static let givenText = "2000-01-01 to 2100-01-01"
+    package static let acceptedRangeText = "2000-01-01 to 2100-01-01"
 
     package static func < (left: Instant, right: Instant) -> Bool {
         left.milliseconds < right.milliseconds
@@ -53,12 +53,12 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
     ///
     /// RevenueCat's REST API v1 writes dates in this way (RevenueCat fact sheet, section 4.1).
     package var description: String {
-        let (date, time) = (civil, seconds - daysSinceEpoch * 86_400)
-        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let (date, time) = (calendarDate, seconds - daysSinceEpoch * 86_400)
+        func twoDigits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let year = String(date.year)
         let padding = String(repeating: "0", count: max(0, 4 - year.count))
-        return "\(padding)\(year)-\(two(date.month))-\(two(date.day))"
-            + "T\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60))Z"
+        return "\(padding)\(year)-\(twoDigits(date.month))-\(twoDigits(date.day))"
+            + "T\(twoDigits(time / 3600)):\(twoDigits(time / 60 % 60)):\(twoDigits(time % 60))Z"
     }
 
     /// The instant as ISO 8601 in UTC with milliseconds, such as `2026-01-02T03:04:05.678Z`.
@@ -70,8 +70,8 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
     /// The instant in the format of HTTP's `Date` header, such as `Fri, 26 Jul 2019 17:40:10 GMT`
     /// (RFC 9110, section 5.6.7).
     package var httpText: String {
-        let (date, time) = (civil, seconds - daysSinceEpoch * 86_400)
-        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let (date, time) = (calendarDate, seconds - daysSinceEpoch * 86_400)
+        func twoDigits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
         // Day 0, 1970-01-01, was a Thursday.
         let weekday = Int((daysSinceEpoch % 7 + 7) % 7)
         let names = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
@@ -79,8 +79,8 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
             "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
         ]
         let year = String(10_000 + date.year).dropFirst()
-        return "\(names[weekday]), \(two(date.day)) \(months[Int(date.month) - 1]) \(year) "
-            + "\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
+        return "\(names[weekday]), \(twoDigits(date.day)) \(months[Int(date.month) - 1]) \(year) "
+            + "\(twoDigits(time / 3600)):\(twoDigits(time / 60 % 60)):\(twoDigits(time % 60)) GMT"
     }
 
     private var daysSinceEpoch: Int64 {
@@ -88,14 +88,14 @@ package struct Instant: Hashable, Comparable, Codable, Sendable, CustomStringCon
     }
 
     /// The year of the instant in UTC.
-    package var year: Int { Int(civil.year) }
+    package var year: Int { Int(calendarDate.year) }
 
     /// The year, month and day in UTC, computed from the number of days with the calendar's
     /// 400-year cycles.
-    private var civil: (year: Int64, month: Int64, day: Int64) {
-        let shifted = daysSinceEpoch + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
+    private var calendarDate: (year: Int64, month: Int64, day: Int64) {
+        let shiftedDays = daysSinceEpoch + 719_468
+        let era = (shiftedDays >= 0 ? shiftedDays : shiftedDays - 146_096) / 146_097
+        let dayOfEra = shiftedDays - era * 146_097
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let monthIndex = (5 * dayOfYear + 2) / 153

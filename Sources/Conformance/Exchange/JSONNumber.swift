@@ -76,14 +76,14 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
         }
         if exponentText.hasPrefix("+") { exponentText.removeFirst() }
         // Numbers with an exponent beyond the range of `Int` are compared by their spelling.
-        guard let written = exponentText.isEmpty ? 0 : Int(exponentText),
-            !exponent.addingReportingOverflow(written).overflow
+        guard let exponentInText = exponentText.isEmpty ? 0 : Int(exponentText),
+            !exponent.addingReportingOverflow(exponentInText).overflow
         else {
             return Decimal(isNegative: result.isNegative, digits: description, exponent: 0)
         }
-        exponent += written
-        let leading = digits.firstIndex { $0 != UInt8(ascii: "0") } ?? digits.endIndex
-        digits.removeSubrange(..<leading)
+        exponent += exponentInText
+        let firstSignificantIndex = digits.firstIndex { $0 != UInt8(ascii: "0") } ?? digits.endIndex
+        digits.removeSubrange(..<firstSignificantIndex)
         while digits.last == UInt8(ascii: "0") {
             digits.removeLast()
             exponent += 1

@@ -13,7 +13,7 @@ package struct Journal: Sendable {
     package let bytesMax: Int
     package private(set) var byteCount = 0
     /// The number of entries that were dropped to keep the journal within its maximum size.
-    package private(set) var forgottenCount = 0
+    package private(set) var droppedEntryCount = 0
     /// The sequence number of the first entry that the journal still contains.
     private var first = 0
     private var entries = EntryBlocks()
@@ -48,7 +48,7 @@ package struct Journal: Sendable {
         packed.sequence = Int32(clamping: sequence)
         byteCount += packed.byteCount
         entries.append(packed)
-        trim()
+        dropOldEntries()
         return sequence
     }
 
@@ -60,7 +60,7 @@ package struct Journal: Sendable {
         _ fields: [HTTPMessage.Field],
         _ body: [UInt8]
     ) {
-        change(sequence) { exchange in
+        updateEntry(sequence) { exchange in
             exchange.request.fields = fields
             exchange.request.body = body
         }
@@ -74,7 +74,7 @@ package struct Journal: Sendable {
         namespace: String? = nil,
         at completed: Int64
     ) {
-        change(sequence) { exchange in
+        updateEntry(sequence) { exchange in
             exchange.outcome = outcome
             exchange.completed = completed
             exchange.effects = effects
@@ -82,15 +82,15 @@ package struct Journal: Sendable {
         }
     }
 
-    private mutating func change(_ sequence: Int, _ change: (inout Exchange) -> Void) {
+    private mutating func updateEntry(_ sequence: Int, _ updateEntry: (inout Exchange) -> Void) {
         guard sequence >= first, sequence < nextSequence else { return }
         let index = sequence - first
         var exchange = entries[index].exchange
-        change(&exchange)
+        updateEntry(&exchange)
         byteCount -= entries[index].byteCount
         entries[index] = PackedExchange(exchange)
         byteCount += entries[index].byteCount
-        trim()
+        dropOldEntries()
     }
 
     /// Returns the exchanges of one namespace of the fakes in order, starting at a sequence number.
@@ -152,7 +152,7 @@ package struct Journal: Sendable {
     /// got a response.
     ///
     /// Times are in microseconds since the journal began.
-    package func lastCalls() -> [String: Int64] {
+    package func lastBackendCalls() -> [String: Int64] {
         var last: [String: Int64] = [:]
         for entry in entries where entry.from == Exchange.Party.backend.rawValue {
             last[entry.namespace] = max(last[entry.namespace] ?? 0, entry.invoked, entry.completed)
@@ -164,8 +164,8 @@ package struct Journal: Sendable {
     /// response.
     ///
     /// - Returns: The time; nil when entries were dropped, so that the time is unknown.
-    package func openTime(of party: Exchange.Party) -> Duration? {
-        guard forgottenCount == 0 else { return nil }
+    package func totalResponseWaitTime(of party: Exchange.Party) -> Duration? {
+        guard droppedEntryCount == 0 else { return nil }
         var (total, end): (Int64, Int64) = (0, 0)
         for entry in entries where entry.to == party.rawValue && entry.isRequest {
             let begin = max(entry.invoked, end)
@@ -175,12 +175,12 @@ package struct Journal: Sendable {
         return .microseconds(total)
     }
 
-    private mutating func trim() {
+    private mutating func dropOldEntries() {
         while byteCount > bytesMax, count > 1 {
             byteCount -= entries[0].byteCount
-            entries.forgetFirst()
+            entries.dropOldest()
             first += 1
-            forgottenCount += 1
+            droppedEntryCount += 1
         }
     }
 }

@@ -92,7 +92,7 @@ struct PackedExchange: Sendable {
         case .appCall(let name):
             writer.write(name)
             return 6
-        case .gesture(let name):
+        case .userAction(let name):
             writer.write(name)
             return 7
         case .screen: return 8
@@ -135,7 +135,7 @@ struct PackedExchange: Sendable {
             case 4: .probe(name: reader.text(), user: reader.text())
             case 5: .restart(reader.text())
             case 6: .appCall(reader.text())
-            case 7: .gesture(reader.text())
+            case 7: .userAction(reader.text())
             case 8: .screen
             default: .call
             }

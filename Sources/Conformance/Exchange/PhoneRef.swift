@@ -15,17 +15,17 @@ package struct PhoneRef: Hashable, Codable, Sendable {
     }
 
     /// The request header that named the phone in saved runs of older versions.
-    private static let nameField = "x-assay-phone"
-    private static let loadField = "x-assay-load"
+    private static let nameHeader = "x-assay-phone"
+    private static let pageLoadHeader = "x-assay-load"
 
     /// Removes the headers that name the phone from a request that an older version saved.
     ///
     /// - Returns: The phone; nil when no header names a phone, in which case the fields stay
     ///   unchanged.
-    static func taken(from fields: inout [HTTPMessage.Field]) -> PhoneRef? {
-        guard let name = fields.value(of: nameField) else { return nil }
-        let phone = PhoneRef(name, load: fields.value(of: loadField))
-        fields.removeAll { [nameField, loadField].contains($0.name.lowercased()) }
+    static func extract(from fields: inout [HTTPMessage.Field]) -> PhoneRef? {
+        guard let name = fields.value(of: nameHeader) else { return nil }
+        let phone = PhoneRef(name, load: fields.value(of: pageLoadHeader))
+        fields.removeAll { [nameHeader, pageLoadHeader].contains($0.name.lowercased()) }
         return phone
     }
 }

@@ -15,22 +15,22 @@ package struct CaseResult: Hashable, Sendable {
     package var overlap: Int?
     /// The JSON paths in probe responses that were not compared, because their values differ
     /// between two equal runs.
-    package var volatile: [String]
+    package var volatilePaths: [String]
     /// The checks of a passed case whose result no probe could show; a case with such a check
     /// proves nothing.
-    package var unseen: [String] = []
+    package var unobservedChecks: [String] = []
     /// Whether the backend was killed before it responded to the delivery that the kill should
     /// interrupt; nil for a case without a kill.
-    package var killHits: Bool?
+    package var didKillInterruptDelivery: Bool?
     /// Observations in the evidence that may explain the findings, such as an event with two known
     /// IDs.
     package var hints: [String] = []
-    package var settling: RunRecord.Settling
+    package var settling: RunRecord.SettleEvidence
     /// The exchanges (requests with responses) of the judged run; empty for passed cases.
     package var timeline: [Exchange]
     package var base: Instant
     /// A screenshot of the app when it was judged, as a PNG in base64; nil when none was taken.
-    package var picture: String?
+    package var screenshot: String?
     /// The output of the backend process, when it may explain the failure; otherwise nil.
     package var backendOutput: String?
     /// The number of runs that a search made, for a contract with a search; otherwise nil.
@@ -39,7 +39,7 @@ package struct CaseResult: Hashable, Sendable {
     @Boxed package var evidence: CaseEvidence? = nil
     /// The IDs of the cases that reproduce the result when they are run again; nil when this case
     /// alone reproduces it.
-    package var replays: [String]?
+    package var replayedCaseIDs: [String]?
     /// The smallest event that failed in a search, as a contract that can be saved; nil when none
     /// failed.
     @Boxed package var found: Contract? = nil
@@ -52,8 +52,8 @@ package struct CaseResult: Hashable, Sendable {
         note: String? = nil,
         isDeclaredUnsupported: Bool = false,
         overlap: Int? = nil,
-        volatile: [String] = [],
-        settling: RunRecord.Settling = .notNeeded,
+        volatilePaths: [String] = [],
+        settling: RunRecord.SettleEvidence = .notNeeded,
         timeline: [Exchange] = [],
         base: Instant = Instant(milliseconds: 0),
         backendOutput: String? = nil
@@ -65,7 +65,7 @@ package struct CaseResult: Hashable, Sendable {
         self.note = note
         self.isDeclaredUnsupported = isDeclaredUnsupported
         self.overlap = overlap
-        self.volatile = volatile
+        self.volatilePaths = volatilePaths
         self.settling = settling
         self.timeline = timeline
         self.base = base

@@ -5,21 +5,21 @@ package struct Diagnosis: Hashable, Sendable {
     package let remedy: String
     /// The profile entry to write when the backend's behavior is intended; nil when no profile
     /// entry can allow that behavior.
-    package let ifMeant: String?
+    package let remedyIfIntended: String?
 
     package init(_ finding: Finding, of contract: Contract) {
         let usual = finding.code.explanation
         let clause = Clause.named(contract.clause)
         let isSpecial = finding.remedy != usual.remedy
-        if let clause, Self.isOfLaw(finding.code, clause.name) {
+        if let clause, Self.isExplainedByClause(finding.code, clause.name) {
             cause = "usually one of these: " + clause.faults.joined(separator: "; ")
-            remedy = isSpecial ? finding.remedy : clause.build
+            remedy = isSpecial ? finding.remedy : clause.correctDesign
         } else {
             cause = usual.cause
             remedy = finding.remedy
         }
-        let policy = contract.needs.first(where: \.isPolicy)
-        ifMeant =
+        let policy = contract.needs.first(where: \.isOptionalByDesign)
+        remedyIfIntended =
             finding.code.isInconclusive
             ? nil
             : policy.map {
@@ -31,7 +31,7 @@ package struct Diagnosis: Hashable, Sendable {
     /// The clauses that require a certain response status.
     ///
     /// For every other clause, a wrong status does not show that the clause itself was violated.
-    private static let ofAnswers: Set<String> = [
+    private static let clausesAboutStatus: Set<String> = [
         "S-01", "S-02", "S-06", "S-07", "S-08", "S-17", "S-18", "S-20", "S-21", "S-22", "S-23",
         "S-24", "S-25", "S-26", "S-27", "S-28", "S-29", "S-33", "S-34", "P-01", "P-02", "P-04",
         "P-05", "P-06",
@@ -41,27 +41,31 @@ package struct Diagnosis: Hashable, Sendable {
     ///
     /// The finding is then about the clause's own requirement, not about a problem such as an
     /// unreachable backend.
-    private static func isOfLaw(_ code: FindingCode, _ clause: String) -> Bool {
+    private static func isExplainedByClause(_ code: FindingCode, _ clause: String) -> Bool {
         switch code {
-        case .answerStatus, .intruderAccepted:
-            ofAnswers.contains(clause) || clause.hasPrefix("F-")
-        case .effectMissing, .effectExtra, .effectDiffers, .effectCount, .keyChanged, .sameText,
-            .wrongAddress, .tooManyAttempts, .tooEarly, .stateDiffers, .stateValue, .userMissing,
-            .userUnwanted, .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches,
+        case .responseStatus, .unauthenticatedAccepted:
+            clausesAboutStatus.contains(clause) || clause.hasPrefix("F-")
+        case .effectMissing, .effectExtra, .effectDiffers, .wrongEffectCount,
+            .idempotencyKeyChanged, .sameMessage,
+            .wrongRecipient, .tooManyAttempts, .retriedTooEarly, .stateDiffers, .wrongStateValue,
+            .userMissing,
+            .unexpectedUser, .wrongID, .revealingResponse, .wrongWinners, .secretExposed,
+            .tooManyFetches,
             .personalDataKept:
             true
         // Each of these codes belongs to a clause for apps (C-…); in a case for a backend clause,
         // it only names the check.
-        case .commandUnwanted, .commandMissing, .identitySplit, .unusableID, .paywallTooEarly,
+        case .unexpectedCommand, .commandMissing, .identitySplit, .unusableID, .paywallTooEarly,
             .paywallRepeated, .registrationLost, .registrationRepeated, .registrationIncomplete,
-            .startTooSlow, .badCommand, .wrongPerson, .wrongOrder, .screenDiffers, .guessableID,
-            .openSecret, .pageBroken:
+            .startTooSlow, .badCommand, .wrongUser, .wrongOrder, .screenDiffers, .guessableID,
+            .unprotectedSecret, .pageBroken:
             clause.hasPrefix("C-")
-        case .noAnswer, .answerLate, .backendExited, .answerDiffers, .callRefused,
-            .effectContent, .unsteady, .noOverlap, .unobservable, .journalGap, .allVolatile,
+        case .noResponse, .responseLate, .backendExited, .responseDiffers, .callRefused,
+            .effectContent, .unstableState, .noOverlap, .unobservable, .journalGap,
+            .allValuesVolatile,
             .throttled, .backendGone,
-            .twinFailed, .setupFailed, .notRun, .disturbanceMissed, .expired, .readingAbsent,
-            .machineBusy, .patienceOver:
+            .baselineFailed, .setupFailed, .notRun, .faultMissed, .expired, .mappedPathAbsent,
+            .machineBusy, .settleTimeoutExpired:
             false
         }
     }

@@ -2,7 +2,7 @@ extension FindingCode {
     /// The meaning of the finding, its usual cause, and its remedy.
     package var explanation: (meaning: String, cause: String, remedy: String) {
         switch self {
-        case .answerStatus:
+        case .responseStatus:
             (
                 "The backend answered a delivery with a status that the sender does not accept.",
                 "RevenueCat counts only 200 as success. After 201, 202, 204, 3xx or 5xx it "
@@ -11,7 +11,7 @@ extension FindingCode {
                     + "callers, 400 to a body that is not an event, and 5xx only when a retry can "
                     + "help."
             )
-        case .intruderAccepted:
+        case .unauthenticatedAccepted:
             (
                 "The backend accepted an unauthenticated request that it must refuse.",
                 "The Authorization value or the signature is not compared, is compared by "
@@ -19,7 +19,7 @@ extension FindingCode {
                 "Compare the whole header value in constant time before reading anything "
                     + "else; verify the signature over the raw bytes."
             )
-        case .noAnswer:
+        case .noResponse:
             (
                 "The backend sent no complete response: the connection closed, or the time "
                     + "ran out.",
@@ -27,7 +27,7 @@ extension FindingCode {
                     + "provider, or an exhausted connection pool.",
                 "Answer exactly once on every path, and before slow work."
             )
-        case .answerLate:
+        case .responseLate:
             (
                 "The backend responded after the sender had stopped waiting.",
                 "The handler calls another service before it answers.",
@@ -40,7 +40,7 @@ extension FindingCode {
                 "Read the last lines of the backend's output in the report; catch the error "
                     + "in the handler."
             )
-        case .answerDiffers:
+        case .responseDiffers:
             (
                 "A response of the backend differs from the recorded response.",
                 "A field of the response was renamed, removed or computed differently; or the "
@@ -90,7 +90,7 @@ extension FindingCode {
                 "The content of the message depends on the order or the number of deliveries.",
                 "Derive the message from the event that was applied."
             )
-        case .effectCount:
+        case .wrongEffectCount:
             (
                 "The provider received more or fewer effects, such as pushes, than the contract "
                     + "allows.",
@@ -99,21 +99,21 @@ extension FindingCode {
                 "Process each event id once, give each push one key derived from it, and "
                     + "retry the push until the provider accepts it."
             )
-        case .keyChanged:
+        case .idempotencyKeyChanged:
             (
                 "Two attempts of one push carry different idempotency keys, or none.",
                 "Every attempt at the push creates a new idempotency key.",
                 "When the push is stored, derive its key once from the event id, for example as a "
                     + "UUID v5."
             )
-        case .sameText:
+        case .sameMessage:
             (
                 "Two incidents with different meanings caused messages with the same words.",
                 "The text of the message depends only on the event's type, not on its reason.",
                 "Describe the actual result in the message: a refund ends access, a cancellation "
                     + "only stops the renewal."
             )
-        case .wrongAddress:
+        case .wrongRecipient:
             (
                 "A push does not target exactly the user that it is about.",
                 "The request has segments or filters in addition to the alias, lacks the "
@@ -128,7 +128,7 @@ extension FindingCode {
                 "Retry a push after 408, 409, 425, 429 and 5xx; after 400 and 403, record the "
                     + "failure and stop."
             )
-        case .tooEarly:
+        case .retriedTooEarly:
             (
                 "A push was retried before the time that the provider set.",
                 "The backend does not read the Retry-After header of the provider's response.",
@@ -146,7 +146,7 @@ extension FindingCode {
                 "The returned id comes from the request, or from another user's row.",
                 "Return the id that the account owns after the change is committed."
             )
-        case .tellingAnswer:
+        case .revealingResponse:
             (
                 "Two refused calls got different responses, so that a caller learns which "
                     + "accounts exist.",
@@ -161,7 +161,7 @@ extension FindingCode {
                 "Lock both rows in a fixed order, or update conditionally and check the "
                     + "number of changed rows; answer 409 to the calls that lose."
             )
-        case .secretShown:
+        case .secretExposed:
             (
                 "A response of the backend contains a secret, such as an API key.",
                 "An error message repeats a provider's request or configuration.",
@@ -183,7 +183,7 @@ extension FindingCode {
                     + "of deliveries, failures, or irrelevant events.",
                 "Compare the two timelines; the first differing field shows which code to check."
             )
-        case .stateValue:
+        case .wrongStateValue:
             (
                 "A field in a probe's response does not have the value that the protocol requires.",
                 "The event was ignored, or its type was read as the new state.",
@@ -198,14 +198,14 @@ extension FindingCode {
                 "Create the user from the event, mark the user as created by an event, and "
                     + "complete the user at the registration."
             )
-        case .userUnwanted:
+        case .unexpectedUser:
             (
                 "A user exists although no registration and no purchase named the user.",
                 "Every id in any body becomes a user, including the id in the dashboard's "
                     + "TEST event.",
                 "Create users only for events that contain a purchase."
             )
-        case .unsteady:
+        case .unstableState:
             (
                 "Two fault-free runs of the same steps ended with different values of mapped "
                     + "fields, or with different numbers of notifications.",
@@ -222,7 +222,7 @@ extension FindingCode {
                 "Erase all data that identifies a person or a phone with the account, and "
                     + "mark the id, so that later events store only the purchase."
             )
-        case .commandUnwanted:
+        case .unexpectedCommand:
             (
                 "The app sent a command to the native side that it must not send in this "
                     + "situation.",
@@ -312,7 +312,7 @@ extension FindingCode {
                 "Encode every dynamic part exactly once, and run reads of one key one after "
                     + "the other."
             )
-        case .wrongPerson:
+        case .wrongUser:
             (
                 "The app continues as a different user than the contract requires.",
                 "The app trusted the purchase history or a late reply, a lost vault entry brought "
@@ -341,7 +341,7 @@ extension FindingCode {
                 "The id is derived from the install id or the time.",
                 "Use a random id from the platform's generator."
             )
-        case .openSecret:
+        case .unprotectedSecret:
             (
                 "An unlocked vault entry contains something private, or a vault key equals a "
                     + "property name of the window.",
@@ -376,7 +376,7 @@ extension FindingCode {
                 "There was more traffic than the journal (the list of all exchanges) can hold.",
                 "Run fewer cases at once with --jobs, or raise the size limit with --journal."
             )
-        case .allVolatile:
+        case .allValuesVolatile:
             (
                 "Two baseline runs (without faults) of the same steps differ in every value that "
                     + "could be compared.",
@@ -396,7 +396,7 @@ extension FindingCode {
                 "The backend crashed or was stopped.",
                 "Read the backend's log, start the backend, and run Assay again."
             )
-        case .twinFailed:
+        case .baselineFailed:
             (
                 "The baseline run (the same case without faults) already failed, so there is "
                     + "nothing to compare with.",
@@ -410,7 +410,7 @@ extension FindingCode {
                     + "did not respond.",
                 "Check 'users', 'endpoints' and 'probes' in assay.yaml."
             )
-        case .disturbanceMissed:
+        case .faultMissed:
             (
                 "The fault that this case needs did not happen, so nothing was tested.",
                 "The backend did not call the provider whose response was to fail, or an "
@@ -428,7 +428,7 @@ extension FindingCode {
                 "Run the case again on a machine with less load, or with a smaller number for "
                     + "--jobs."
             )
-        case .patienceOver:
+        case .settleTimeoutExpired:
             (
                 "The settle timeout ended before the backend had finished its work.",
                 "The backend's pause between two attempts is longer than 'settle-timeout' in the "
@@ -436,7 +436,7 @@ extension FindingCode {
                 "Set 'settle-timeout' in assay.yaml to more than the backend's longest pause "
                     + "between two attempts."
             )
-        case .readingAbsent:
+        case .mappedPathAbsent:
             (
                 "No response of the probe had the field that the profile maps, not even "
                     + "after a purchase, so its value cannot be read.",

@@ -14,7 +14,7 @@ package struct KnownFailures: Hashable, Sendable {
         package var line: Int { location.line }
 
         /// The finding codes in the notation of the list file: `E204,E301`.
-        package var spelling: String { codes.map(\.rawValue).joined(separator: ",") }
+        package var codeList: String { codes.map(\.rawValue).joined(separator: ",") }
     }
 
     package struct ParseError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -130,7 +130,7 @@ package struct KnownFailures: Hashable, Sendable {
         case .passed:
             return (
                 .unexpectedPass,
-                "the known failure \(entry.spelling) on line \(entry.line) of the list passes now; "
+                "the known failure \(entry.codeList) on line \(entry.line) of the list passes now; "
                     + "delete that line"
             )
         case .failed where findings.allSatisfy({ entry.codes.contains($0.code) }):
@@ -139,7 +139,7 @@ package struct KnownFailures: Hashable, Sendable {
             return (
                 .failed,
                 "line \(entry.line) of the known failures lists this case with "
-                    + "\(entry.spelling), but the case failed with another code"
+                    + "\(entry.codeList), but the case failed with another code"
             )
         case .knownFailure, .unexpectedPass, .inconclusive, .notRun: return (verdict, nil)
         }
@@ -162,7 +162,7 @@ extension KnownFailures {
     ///   - report: The report of the run.
     ///   - old: The previous list; entries for cases that this run did not run are kept.
     /// - Returns: The lines, with the failures of this run first.
-    package static func baseline(
+    package static func linesAcceptingFailures(
         _ report: RunReport,
         keeping old: KnownFailures = KnownFailures()
     ) -> [Line] {

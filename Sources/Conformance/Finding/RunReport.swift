@@ -19,10 +19,10 @@ package struct RunReport: Hashable, Sendable {
     /// The shard of a run that was split, such as `2/3`; nil for an undivided run.
     package var shard: String?
     /// Whether the run's time limit ended before every case had run.
-    package var isOutOfTime = false
+    package var hasTimedOut = false
     /// The reasons why no case was run, such as a backend that does not start; empty when cases
     /// were run.
-    package var obstacles: [String] = []
+    package var skipReasons: [String] = []
     /// The seconds that all instances of the backend together spent handling requests; nil when not
     /// measured.
     package var backendSeconds: Double?
@@ -56,7 +56,7 @@ package struct RunReport: Hashable, Sendable {
         self.notes = notes
     }
 
-    package var standing: Standing { Standing(cases, isWhole: isWhole && !isInterrupted) }
+    package var scorecard: Scorecard { Scorecard(cases, isWhole: isWhole && !isInterrupted) }
 
     package func count(_ verdict: Verdict) -> Int {
         cases.count { $0.verdict == verdict }
@@ -65,8 +65,8 @@ package struct RunReport: Hashable, Sendable {
     /// The exit code of the `assay` process, as documented in section 6 of the architecture page.
     package var exitCode: Int32 {
         if isInterrupted { return 130 }
-        if !obstacles.isEmpty { return 6 }
-        if isOutOfTime, count(.failed) + count(.unexpectedPass) == 0 { return 5 }
+        if !skipReasons.isEmpty { return 6 }
+        if hasTimedOut, count(.failed) + count(.unexpectedPass) == 0 { return 5 }
         if count(.failed) + count(.unexpectedPass) > 0 { return 1 }
         if count(.inconclusive) > 0 { return 5 }
         if cases.contains(where: { $0.verdict == .notRun && !$0.isDeclaredUnsupported }) {
@@ -80,7 +80,7 @@ extension RunReport {
     /// The notes of the run, and a remark when some kills of the backend came too late to interrupt
     /// a delivery.
     package var remarks: [String] {
-        let kills = cases.compactMap(\.killHits)
+        let kills = cases.compactMap(\.didKillInterruptDelivery)
         let hits = kills.count { $0 }
         guard hits < kills.count else { return notes }
         return notes + [
@@ -94,7 +94,7 @@ extension RunReport {
     ///
     /// A note lists these contracts. With `isError`, those of them that passed become inconclusive
     /// instead.
-    package mutating func expire(at now: Instant, isError: Bool) {
+    package mutating func reportExpiredContracts(at now: Instant, isError: Bool) {
         let old = cases.indices.filter { index in
             cases[index].contract.provenance?.isExpired(at: now) ?? false
         }
@@ -136,15 +136,15 @@ extension RunReport {
         whole.seconds = parts.map(\.seconds).reduce(0, +)
         whole.began = parts.map(\.began).min() ?? whole.began
         whole.isInterrupted = parts.contains(where: \.isInterrupted)
-        whole.isOutOfTime = parts.contains(where: \.isOutOfTime)
+        whole.hasTimedOut = parts.contains(where: \.hasTimedOut)
         whole.shard = nil
         var seeds: [String] = []
         var notes: [String] = []
         for part in parts {
             if !seeds.contains(part.seed) { seeds.append(part.seed) }
             for note in part.notes where !notes.contains(note) { notes.append(note) }
-            for obstacle in part.obstacles where !whole.obstacles.contains(obstacle) {
-                whole.obstacles.append(obstacle)
+            for skipReason in part.skipReasons where !whole.skipReasons.contains(skipReason) {
+                whole.skipReasons.append(skipReason)
             }
         }
         whole.seed = seeds.joined(separator: ",")

@@ -61,8 +61,8 @@ package struct SavedRun: Sendable {
         package var runCount: Int?
         package var plan: CasePlan?
         package var subject: RunRecord?
-        package var twins: [RunRecord]?
-        package var sight: RunRecord.Sight?
+        package var baselines: [RunRecord]?
+        package var sight: RunRecord.Observability?
         /// The findings of the case when the entry contains no evidence; otherwise nil.
         package var findings: [Finding]?
 
@@ -76,7 +76,7 @@ package struct SavedRun: Sendable {
             runCount = result.runCount
             plan = result.evidence?.plan
             subject = result.evidence?.subject
-            twins = result.evidence?.twins
+            baselines = result.evidence?.baselines
             sight = result.evidence?.sight
             findings = result.evidence == nil ? result.findings : nil
         }
@@ -87,7 +87,7 @@ package struct SavedRun: Sendable {
             return CaseEvidence(
                 plan: plan,
                 subject: subject,
-                twins: twins ?? [],
+                baselines: baselines ?? [],
                 profile: profile,
                 sight: sight
             )
@@ -106,7 +106,7 @@ package struct SavedRun: Sendable {
     package let entries: [Entry]
     /// A message that says where the file ends early and which cases are missing; nil when the file
     /// is complete.
-    package let cut: String?
+    package let truncationMessage: String?
 
     // MARK: Reading
 
@@ -116,12 +116,12 @@ package struct SavedRun: Sendable {
     ///
     /// - Parameters:
     ///   - text: The contents of the file, written by this or an older version of Assay.
-    ///   - understood: Returns an exchange with its `call` filled in: the provider operation that
+    ///   - recognizingCall: Returns an exchange with its `call` filled in: the provider operation that
     ///     its request asks for.
     /// - Throws: `ReadError` with the number of the line; a truncated head is always an error.
     package init(
         parsing text: String,
-        understood: (Exchange) -> Exchange = { $0 }
+        recognizingCall: (Exchange) -> Exchange = { $0 }
     ) throws(ReadError) {
         var lines = text.exactLines.enumerated().map { index, text in
             Line(number: index + 1, text: text)
@@ -141,12 +141,13 @@ package struct SavedRun: Sendable {
             )
         }
         var broken: Line?
-        if let last = lines.last, lines.count > 1, last.isCut(endsFile: text.utf8.last != 10) {
+        if let last = lines.last, lines.count > 1, last.isTruncated(endsFile: text.utf8.last != 10)
+        {
             broken = lines.removeLast()
         }
         var entries: [Entry] = []
         for line in lines.dropFirst() {
-            entries.append(try line.decoded(as: Entry.self).understood(by: understood))
+            entries.append(try line.decoded(as: Entry.self).recognizingCall(by: recognizingCall))
         }
         if head.isRunning == true { entries = Self.last(of: entries, in: head.planned ?? []) }
         self.entries = entries
@@ -163,7 +164,9 @@ package struct SavedRun: Sendable {
             }
         let count = head.caseCount.map { "\(entries.count) of \($0)" }
         let missing = Self.missing(entries, of: head.planned ?? [])
-        cut = place.map { $0 + "; cases in the file: \(count ?? "\(entries.count)")" + missing }
+        truncationMessage = place.map {
+            $0 + "; cases in the file: \(count ?? "\(entries.count)")" + missing
+        }
     }
 
     /// Returns the last entry of each case in planned order; a case that was run again has two
@@ -185,8 +188,8 @@ package struct SavedRun: Sendable {
     ///
     /// The phrase names the first of these cases, and the number of the others.
     private static func missing(_ entries: [Entry], of planned: [String]) -> String {
-        let there = Set(entries.map(\.contract.caseID))
-        let missing = planned.filter { !there.contains($0) }
+        let foundCaseIDs = Set(entries.map(\.contract.caseID))
+        let missing = planned.filter { !foundCaseIDs.contains($0) }
         guard !missing.isEmpty else { return "" }
         let rest = missing.count - namedMissingMax
         return "; missing: " + missing.prefix(namedMissingMax).joined(separator: ", ")
@@ -214,7 +217,7 @@ package struct SavedRun: Sendable {
 
         /// Whether the line is cut off at its end; a line with any other error was modified after
         /// it was written.
-        func isCut(endsFile: Bool) -> Bool {
+        func isTruncated(endsFile: Bool) -> Bool {
             do throws(JSONError) {
                 _ = try parsed()
                 return false
@@ -237,8 +240,8 @@ package struct SavedRun: Sendable {
             seconds: head.seconds,
             jobs: head.jobs,
             cases: entries.map { $0.judged(head.profile, knownFailures) },
-            isInterrupted: head.isInterrupted || cut != nil,
-            notes: head.notes + (cut.map { [$0] } ?? [])
+            isInterrupted: head.isInterrupted || truncationMessage != nil,
+            notes: head.notes + (truncationMessage.map { [$0] } ?? [])
         )
         report.isWhole = head.isWhole
         report.shard = head.shard
@@ -249,15 +252,15 @@ package struct SavedRun: Sendable {
 extension SavedRun.Entry {
     /// Returns the entry with `call`, the requested provider operation, filled in for each
     /// exchange.
-    fileprivate func understood(by understood: (Exchange) -> Exchange) -> SavedRun.Entry {
+    fileprivate func recognizingCall(by recognizingCall: (Exchange) -> Exchange) -> SavedRun.Entry {
         func again(_ record: RunRecord) -> RunRecord {
             var record = record
-            record.exchanges = record.exchanges.map(understood)
+            record.exchanges = record.exchanges.map(recognizingCall)
             return record
         }
         var copy = self
         copy.subject = subject.map(again)
-        copy.twins = twins?.map(again)
+        copy.baselines = baselines?.map(again)
         return copy
     }
 
@@ -276,9 +279,9 @@ extension SavedRun.Entry {
         guard let evidence = evidence(profile) else { return result }
         let subject = evidence.subject
         (result.verdict, result.findings) = Judge.judge(evidence)
-        result.volatile = StateComparison(evidence).volatile
-        if result.verdict == .passed { result.unseen = evidence.unseen }
-        result.killHits = evidence.killHits
+        result.volatilePaths = StateComparison(evidence).volatilePaths
+        if result.verdict == .passed { result.unobservedChecks = evidence.unobservedChecks }
+        result.didKillInterruptDelivery = evidence.didKillInterruptDelivery
         result.settling = subject.settling
         result.base = subject.base
         if result.verdict != .passed { result.timeline = subject.exchanges }

@@ -92,7 +92,7 @@ package struct SavedRunWriter: Sendable {
     /// The values that were found in a case under the name of a secret, such as `password`.
     ///
     /// They are also masked in all other positions of the case.
-    private final class Finds {
+    private final class NamedSecretValues {
         var values: Set<String> = []
     }
 
@@ -138,35 +138,37 @@ package struct SavedRunWriter: Sendable {
     /// Returns the line of one case in the file of a saved run.
     package func line(_ result: CaseResult) throws -> String {
         guard let evidence = result.evidence else {
-            return try text(bare(result, redaction()), redaction())
+            return try text(withoutEvidence(result, redaction()), redaction())
         }
-        let made = MadeUpValues(evidence)
-        let finds = Finds()
-        let first = redaction(isHarmless: made.contains) { finds.values.insert($0) }
+        let generatedValues = GeneratedValues(evidence)
+        let namedSecrets = NamedSecretValues()
+        let first = redaction(isHarmless: generatedValues.contains) {
+            namedSecrets.values.insert($0)
+        }
         var entry = SavedRun.Entry(result)
         entry.note = result.note.map(first.text)
         entry.subject = evidence.subject.redacted(by: first)
-        entry.twins = evidence.twins.map { $0.redacted(by: first) }
+        entry.baselines = evidence.baselines.map { $0.redacted(by: first) }
         entry.sight = evidence.sight.redacted(by: first)
         var everywhere = known
-        for value in finds.values.sorted() where SecretDeclaration.isDistinct(value) {
+        for value in namedSecrets.values.sorted() where SecretDeclaration.isDistinct(value) {
             everywhere.add(value, Self.mark(value, key), isKept: true)
         }
-        let second = redaction(known: everywhere, isHarmless: made.contains)
+        let second = redaction(known: everywhere, isHarmless: generatedValues.contains)
         let line = try text(entry, second)
-        return isJudgedAlike(line, evidence)
-            ? line : try text(bare(result, second), second)
+        return hasSameVerdict(line, evidence)
+            ? line : try text(withoutEvidence(result, second), second)
     }
 
     /// Returns the entry of a case without its evidence, so that the case keeps its verdict and is
     /// not judged again.
-    private func bare(_ result: CaseResult, _ redaction: Redaction) -> SavedRun.Entry {
+    private func withoutEvidence(_ result: CaseResult, _ redaction: Redaction) -> SavedRun.Entry {
         var result = result.redacted(by: redaction)
         result.evidence = nil
         return SavedRun.Entry(result)
     }
 
-    private func isJudgedAlike(_ line: String, _ evidence: CaseEvidence) -> Bool {
+    private func hasSameVerdict(_ line: String, _ evidence: CaseEvidence) -> Bool {
         let entry = try? JSONValue(parsing: Array(line.utf8), options: SavedRun.options)
             .decoded(as: SavedRun.Entry.self)
         guard let masked = entry?.evidence(readProfile) else { return false }
@@ -185,8 +187,8 @@ extension RunRecord {
     }
 }
 
-extension RunRecord.Sight {
-    fileprivate func redacted(by redaction: Redaction) -> RunRecord.Sight {
+extension RunRecord.Observability {
+    fileprivate func redacted(by redaction: Redaction) -> RunRecord.Observability {
         var copy = self
         copy.plainAnswer = plainAnswer.map(redaction.text)
         copy.nobody = nobody?.mapValues(redaction.json)
@@ -197,7 +199,7 @@ extension RunRecord.Sight {
 /// The values that a run generated from the names in a contract, such as user IDs and passwords.
 ///
 /// They look like secrets but are not.
-private struct MadeUpValues {
+private struct GeneratedValues {
     private var values: Set<String> = []
 
     /// The maximum length in bytes of a string in a contract that may be a name.
@@ -207,7 +209,7 @@ private struct MadeUpValues {
         let contract = (try? JSONValue(encoding: evidence.plan.contract)) ?? .null
         var names = Set(evidence.plan.subject.users)
         Self.collect(contract, into: &names)
-        for record in [evidence.subject] + evidence.twins {
+        for record in [evidence.subject] + evidence.baselines {
             var templates = TemplateValues(namespace: record.namespace, base: record.base)
             for name in names {
                 values.insert(record.namespace.id(of: name))

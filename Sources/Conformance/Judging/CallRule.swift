@@ -56,7 +56,7 @@ package struct CallRule: Rule {
         else { return [] }
         return [
             Finding(
-                .tellingAnswer,
+                .revealingResponse,
                 expected: "'\(other.name)' gets the same response as '\(first.name)': "
                     + "\(first.text)",
                 actual: other.text,

@@ -6,20 +6,20 @@ package struct CaseEvidence: Hashable, Sendable {
     /// The baseline runs of the case, which all execute the same plan without faults.
     ///
     /// Two of them show which fields differ from run to run.
-    package let twins: [RunRecord]
+    package let baselines: [RunRecord]
     @Boxed package private(set) var profile: Profile
-    package let sight: RunRecord.Sight
+    package let sight: RunRecord.Observability
 
     package init(
         plan: CasePlan,
         subject: RunRecord,
-        twins: [RunRecord],
+        baselines: [RunRecord],
         profile: Profile,
-        sight: RunRecord.Sight
+        sight: RunRecord.Observability
     ) {
         self.plan = plan
         self.subject = subject
-        self.twins = twins
+        self.baselines = baselines
         self.profile = profile
         self.sight = sight
     }

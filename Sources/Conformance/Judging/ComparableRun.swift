@@ -2,14 +2,14 @@
 /// so that two runs can be compared.
 struct ComparableRun: Sendable {
     /// A pair of a user and a probe that reads the user's state.
-    struct View: Hashable, Sendable {
+    struct UserProbe: Hashable, Sendable {
         let user: String
         let probe: String
     }
 
     /// The kind and the recipients of an effect; effects with the same address are compared with
     /// each other.
-    struct Address: Hashable, Sendable {
+    struct EffectKey: Hashable, Sendable {
         let kind: String
         let recipients: [String]
 
@@ -24,24 +24,24 @@ struct ComparableRun: Sendable {
     /// The masked response of each probe about each user, or only the fields that the profile maps.
     ///
     /// A user or row that does not exist is null. A response that could not be read is left out.
-    let documents: [View: JSONValue]
+    let documents: [UserProbe: JSONValue]
     /// The reason for each probe response that could not be read.
-    let unreadable: [View: String]
+    let unreadable: [UserProbe: String]
     /// The users and probes for which a probe failed at any time in the run, even if a later
     /// attempt succeeded.
-    let unsteadyViews: Set<View>
-    let effects: [Address: [MaskedEffect]]
+    let unreliableProbes: Set<UserProbe>
+    let effects: [EffectKey: [MaskedEffect]]
 
     init(_ record: RunRecord, _ evidence: CaseEvidence) {
         let masking = Masking(record)
         let probes = evidence.profile.probes
         let chosen = evidence.expectation.comparedFields
-        let isNarrow = Self.isNarrow(evidence)
-        var documents: [View: JSONValue] = [:]
-        var unreadable: [View: String] = [:]
+        let comparesMappedFieldsOnly = Self.comparesMappedFieldsOnly(evidence)
+        var documents: [UserProbe: JSONValue] = [:]
+        var unreadable: [UserProbe: String] = [:]
         for user in evidence.plan.subject.users {
             for probe in probes {
-                let view = View(user: user, probe: probe.name)
+                let view = UserProbe(user: user, probe: probe.name)
                 let readings =
                     chosen.isEmpty
                     ? probe.readings : probe.readings.filter { chosen.contains($0.key) }
@@ -50,7 +50,8 @@ struct ComparableRun: Sendable {
                 switch record.state(of: user, probe: probe.name) {
                 case .document(let value):
                     let masked = masking.apply(value)
-                    documents[view] = isNarrow ? Self.narrowed(masked, readings) : masked
+                    documents[view] =
+                        comparesMappedFieldsOnly ? Self.onlyMappedFields(masked, readings) : masked
                 case .missing: documents[view] = .null
                 case .unreadable(let reason): unreadable[view] = reason
                 case nil: break
@@ -59,11 +60,11 @@ struct ComparableRun: Sendable {
         }
         self.documents = documents
         self.unreadable = unreadable
-        unsteadyViews = Self.unsteadyViews(in: record)
-        var effects: [Address: [MaskedEffect]] = [:]
+        unreliableProbes = Self.unreliableProbes(in: record)
+        var effects: [EffectKey: [MaskedEffect]] = [:]
         for exchange in record.exchanges {
             for effect in exchange.effects {
-                let address = Address(
+                let address = EffectKey(
                     kind: effect.kind,
                     recipients: effect.recipients.map(masking.replaceIDs).sorted()
                 )
@@ -78,21 +79,21 @@ struct ComparableRun: Sendable {
         self.effects = effects
     }
 
-    private static func unsteadyViews(in record: RunRecord) -> Set<View> {
+    private static func unreliableProbes(in record: RunRecord) -> Set<UserProbe> {
         Set(
             record.exchanges.compactMap { exchange in
                 guard exchange.completed != nil,
                     case .probe(let probe, let user) = exchange.purpose,
                     case .unreadable = ObservedState(exchange)
                 else { return nil }
-                return View(user: user, probe: probe)
+                return UserProbe(user: user, probe: probe)
             }
         )
     }
 
     /// Whether only the fields that the profile maps are compared, under their mapped names,
     /// instead of whole responses.
-    private static func isNarrow(_ evidence: CaseEvidence) -> Bool {
+    private static func comparesMappedFieldsOnly(_ evidence: CaseEvidence) -> Bool {
         let expectation = evidence.expectation
         return (expectation.compared.contains(.fields) || !expectation.comparedFields.isEmpty)
             && evidence.profile.probes.contains { !$0.readings.isEmpty }
@@ -101,17 +102,17 @@ struct ComparableRun: Sendable {
     /// Returns the paths of the mapped fields of a probe that are compared.
     ///
     /// The field `account` is left out, because the backend generates its value for every user.
-    static func mappedPlaces(of probe: Profile.Probe, _ evidence: CaseEvidence) -> [JSONPointer] {
+    static func comparedPaths(of probe: Profile.Probe, _ evidence: CaseEvidence) -> [JSONPointer] {
         let chosen = evidence.expectation.comparedFields
         return probe.readings.filter { name, _ in
             name != "account" && (chosen.isEmpty || chosen.contains(name))
         }.flatMap { name, reading in
-            isNarrow(evidence)
+            comparesMappedFieldsOnly(evidence)
                 ? [JSONPointer(tokens: [name])] : reading.conditions.map(\.pointer)
         }
     }
 
-    private static func narrowed(
+    private static func onlyMappedFields(
         _ document: JSONValue,
         _ readings: [String: Profile.Reading]
     ) -> JSONValue {

@@ -7,20 +7,20 @@ package struct EffectRule: Rule {
             ($0.countMin > 0 || $0.countMax != nil || $0.hasSteadyKey || $0.keyCount != nil)
                 && $0.says == nil
         }.flatMap { findings($0, in: evidence) }
-            + evidence.expectation.effects.compactMap { added($0, in: evidence) }
+            + evidence.expectation.effects.compactMap { addedEffectFinding($0, in: evidence) }
     }
 
     /// Judges the number of effects that the steps of the case add to those of the baseline run.
     ///
     /// The baseline run of such a case contains only the `given` steps.
-    private static func added(
+    private static func addedEffectFinding(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> Finding? {
         guard expected.addedMax != nil || expected.addedLike != nil else { return nil }
-        guard let twin = evidence.twins.first else {
+        guard let baseline = evidence.baselines.first else {
             return Finding(
-                .twinFailed,
+                .baselineFailed,
                 expected: "a baseline run without the steps, to count the effects that they add",
                 actual: "there was no baseline run, because the contract has no 'like'",
                 location: expected.location
@@ -33,10 +33,10 @@ package struct EffectRule: Rule {
             }.map(\.exchange)
         }
         let mine = matching(evidence.subject, expected.user)
-        let more = mine.count - matching(twin, expected.user).count
+        let more = mine.count - matching(baseline, expected.user).count
         func finding(_ wanted: String, isFinal: Bool) -> Finding {
             Finding(
-                .effectCount,
+                .wrongEffectCount,
                 expected: wanted,
                 actual: "\(more) more than without the steps",
                 location: expected.location,
@@ -51,7 +51,7 @@ package struct EffectRule: Rule {
             )
         }
         guard let other = expected.addedLike else { return nil }
-        let theirs = matching(evidence.subject, other).count - matching(twin, other).count
+        let theirs = matching(evidence.subject, other).count - matching(baseline, other).count
         guard more != theirs else { return nil }
         return finding(
             "the steps cause as many \(expected.kind) as they cause for \(other): \(theirs)",
@@ -77,14 +77,14 @@ package struct EffectRule: Rule {
             case (let low, let high?): "\(low) to \(high)"
             case (let low, nil): "at least \(low)"
             }
-        let whom =
+        let recipient =
             (expected.audience.map { " to exactly " + $0.text }
                 ?? expected.user.map { " to \($0)" }) ?? ""
         if counted.count < expected.countMin || counted.count > expected.countMax ?? .max {
             findings.append(
                 Finding(
-                    .effectCount,
-                    expected: "\(range) \(expected.kind)\(whom)",
+                    .wrongEffectCount,
+                    expected: "\(range) \(expected.kind)\(recipient)",
                     actual: "\(counted.count)",
                     location: expected.location,
                     evidence: counted.map(\.exchange.sequence),
@@ -97,7 +97,7 @@ package struct EffectRule: Rule {
             findings.append(
                 Finding(
                     .unobservable,
-                    expected: "\(range) \(expected.kind)\(whom)",
+                    expected: "\(range) \(expected.kind)\(recipient)",
                     actual: "the backend sent no push after a plain purchase either",
                     remedy: "If that is intended, set 'features: {except: [push]}' in assay.yaml."
                 )
@@ -129,7 +129,7 @@ package struct EffectRule: Rule {
         let missing = keys.count { $0 == nil }
         let without = missing == 0 ? "" : ", \(missing) of them without a key"
         return Finding(
-            .keyChanged,
+            .idempotencyKeyChanged,
             expected:
                 "\(count) idempotency key\(count == 1 ? "" : "s") in total, one on every attempt",
             actual: "\(found) key\(found == 1 ? "" : "s") on \(calls.count) "
@@ -160,7 +160,7 @@ package struct EffectRule: Rule {
         let keys = calls.map { $0.call?.idempotencyKey }
         guard Set(keys).count > 1 || keys.contains(nil) else { return nil }
         return Finding(
-            .keyChanged,
+            .idempotencyKeyChanged,
             expected: "the same idempotency key on every attempt",
             actual: "keys: " + keys.map { $0 ?? "none" }.joined(separator: ", "),
             location: expected.location,

@@ -10,19 +10,19 @@ package struct GoldenRule: Rule {
             !plan.requests.isEmpty || plan.deliveries.contains { $0.answerPattern != nil }
             || evidence.expectation.effects.contains { $0.says != nil }
         guard isGolden else { return [] }
-        let seen = walk(record)
-        let findings = seen.steps.flatMap { step in
+        let matched = matchResponses(record)
+        let findings = matched.steps.flatMap { step in
             step.findings(evidence.plan.contract.location)
         }
         let effects = evidence.expectation.effects.filter { $0.says != nil }
-        return findings + effects.compactMap { effect($0, seen.values, in: record) }
+        return findings + effects.compactMap { effect($0, matched.values, in: record) }
     }
 
     /// A step of the contract that has an expected response, together with the response that it
     /// got.
-    private struct Answered {
+    private struct GoldenStep {
         let name: String
-        let pattern: AnswerPattern
+        let pattern: ResponsePattern
         let exchange: Exchange?
         let mismatches: [TemplateValues.Mismatch]
         /// Whether the step is a request.
@@ -30,7 +30,7 @@ package struct GoldenRule: Rule {
         /// For a delivery, `AnswerRule` judges the status.
         let isRequest: Bool
 
-        func findings(_ contractPlace: SourceLocation) -> [Finding] {
+        func findings(_ contractLocation: SourceLocation) -> [Finding] {
             guard let exchange else {
                 guard isRequest else { return [] }
                 return [
@@ -55,11 +55,11 @@ package struct GoldenRule: Rule {
                 guard isRequest else { return [] }
                 let text =
                     if case .failed(_, let text) = exchange.outcome { text } else { "no response" }
-                return [finding(.noAnswer, text)]
+                return [finding(.noResponse, text)]
             }
             guard response.status == pattern.status else {
                 guard isRequest else { return [] }
-                var found = finding(.answerStatus, "\(response.status)")
+                var found = finding(.responseStatus, "\(response.status)")
                 found.nearMiss = [
                     "\(exchange.request.method) \(exchange.request.target)", response.bodyLine,
                 ]
@@ -68,7 +68,7 @@ package struct GoldenRule: Rule {
             guard let first = mismatches.first else { return [] }
             let place = GoldenRule.place(first.pointer)
             var found = Finding(
-                .answerDiffers,
+                .responseDiffers,
                 expected: "\(first.expected) at \(place) of the response to '\(name)'",
                 actual: first.actual ?? "no value at this path",
                 location: pattern.places[first.pointer.description] ?? pattern.location,
@@ -82,7 +82,7 @@ package struct GoldenRule: Rule {
     /// Returns the names of the steps whose responses do not match their patterns.
     package static func differingSteps(of record: RunRecord) -> Set<String> {
         Set(
-            walk(record).steps.filter {
+            matchResponses(record).steps.filter {
                 !$0.mismatches.isEmpty || $0.exchange?.response?.status != $0.pattern.status
             }.map(\.name)
         )
@@ -90,14 +90,14 @@ package struct GoldenRule: Rule {
 
     /// A difference between a run and the golden contract that it replays.
     package struct Difference: Hashable, Sendable {
-        package enum Owner: Hashable, Sendable {
+        package enum DifferingPart: Hashable, Sendable {
             /// The difference is in the response to the step of that name.
             case answer(String)
             /// The difference is in the message that the contract expects at that position.
             case message(Int)
         }
 
-        package let owner: Owner
+        package let part: DifferingPart
         package let expected: String
         /// The value in the run; nil when the run has no such value.
         package let actual: String?
@@ -105,13 +105,13 @@ package struct GoldenRule: Rule {
         /// differs, or the response is missing.
         package let mismatch: TemplateValues.Mismatch?
 
-        init(_ owner: Owner, expected: String, actual: String?) {
-            (self.owner, self.expected, self.actual) = (owner, expected, actual)
+        init(_ part: DifferingPart, expected: String, actual: String?) {
+            (self.part, self.expected, self.actual) = (part, expected, actual)
             mismatch = nil
         }
 
-        init(_ owner: Owner, _ mismatch: TemplateValues.Mismatch) {
-            (self.owner, self.mismatch) = (owner, mismatch)
+        init(_ part: DifferingPart, _ mismatch: TemplateValues.Mismatch) {
+            (self.part, self.mismatch) = (part, mismatch)
             (expected, actual) = (mismatch.expected, mismatch.actual)
         }
     }
@@ -120,18 +120,20 @@ package struct GoldenRule: Rule {
     ///
     /// Each expected message is compared with the most similar message of the run.
     package static func differences(in evidence: CaseEvidence) -> [Difference] {
-        let seen = walk(evidence.subject)
-        var found = seen.steps.flatMap { step -> [Difference] in
-            let owner = Difference.Owner.answer(step.name)
+        let matched = matchResponses(evidence.subject)
+        var found = matched.steps.flatMap { step -> [Difference] in
+            let part = Difference.DifferingPart.answer(step.name)
             let status = step.exchange?.response?.status
             guard status == step.pattern.status else {
                 let actual = status.map { "\($0)" } ?? "no response"
-                return [Difference(owner, expected: "\(step.pattern.status)", actual: actual)]
+                return [Difference(part, expected: "\(step.pattern.status)", actual: actual)]
             }
-            return step.mismatches.map { Difference(owner, $0) }
+            return step.mismatches.map { Difference(part, $0) }
         }
         for (index, effect) in evidence.expectation.effects.enumerated() {
-            guard let judged = held(effect, seen.values, in: evidence.subject) else { continue }
+            guard let judged = compareMessages(effect, matched.values, in: evidence.subject) else {
+                continue
+            }
             let matching = judged.count { $0.mismatches.isEmpty }
             guard matching < effect.countMin || matching > effect.countMax ?? .max else { continue }
             let closest = judged.map(\.mismatches).filter { !$0.isEmpty }
@@ -150,18 +152,18 @@ package struct GoldenRule: Rule {
     ///
     /// The template values (generated IDs and times) are computed again in the same order as in the
     /// run.
-    private static func walk(
+    private static func matchResponses(
         _ record: RunRecord
-    ) -> (steps: [Answered], values: TemplateValues) {
+    ) -> (steps: [GoldenStep], values: TemplateValues) {
         var values = TemplateValues(
             namespace: record.namespace,
             base: record.base,
             given: record.plan.values
         )
-        var steps: [Answered] = []
+        var steps: [GoldenStep] = []
         for step in record.plan.steps {
             let name: String
-            let pattern: AnswerPattern?
+            let pattern: ResponsePattern?
             let exchange: Exchange?
             switch step {
             case .request(let request):
@@ -182,7 +184,7 @@ package struct GoldenRule: Rule {
             }
             guard let pattern else { continue }
             steps.append(
-                Answered(
+                GoldenStep(
                     name: name,
                     pattern: pattern,
                     exchange: exchange,
@@ -196,27 +198,29 @@ package struct GoldenRule: Rule {
 
     // MARK: Effects
 
-    private typealias Held = (mismatches: [TemplateValues.Mismatch], exchange: Exchange)
+    private typealias MessageComparison = (
+        mismatches: [TemplateValues.Mismatch], exchange: Exchange
+    )
 
     /// Compares every message of the expected kind with the expected content; returns nil when no
     /// content is expected.
-    private static func held(
+    private static func compareMessages(
         _ expected: EffectExpectation,
         _ values: TemplateValues,
         in record: RunRecord
-    ) -> [Held]? {
+    ) -> [MessageComparison]? {
         guard let says = expected.says else { return nil }
         let id = expected.user.map(record.namespace.id(of:))
         return record.effects.filter { $0.effect.kind == expected.kind }.map { effect, exchange in
             var values = values
             var mismatches = values.match(says, effect.content)
             if let id, !effect.recipients.contains(id) {
-                let reached = effect.recipients.joined(separator: ", ")
+                let recipientNames = effect.recipients.joined(separator: ", ")
                 mismatches.insert(
                     .init(
                         pointer: JSONPointer(tokens: ["to"]),
                         expected: "\(expected.user ?? "") (\(id))",
-                        actual: reached.isEmpty ? "no user" : reached
+                        actual: recipientNames.isEmpty ? "no user" : recipientNames
                     ),
                     at: 0
                 )
@@ -228,7 +232,7 @@ package struct GoldenRule: Rule {
                     .init(
                         pointer: JSONPointer(tokens: ["audience"]),
                         expected: audience.text,
-                        actual: reached(effect, record)
+                        actual: recipientNames(effect, record)
                     ),
                     at: 0
                 )
@@ -239,7 +243,7 @@ package struct GoldenRule: Rule {
 
     /// Returns the recipients of a message for a report, with the users' names instead of their
     /// IDs.
-    private static func reached(_ effect: Effect, _ record: RunRecord) -> String {
+    private static func recipientNames(_ effect: Effect, _ record: RunRecord) -> String {
         let names = effect.recipients.map { id in
             record.plan.users.first { record.namespace.id(of: $0) == id }
                 ?? (id == Audience.everyone ? "a segment" : id)
@@ -252,7 +256,8 @@ package struct GoldenRule: Rule {
         _ values: TemplateValues,
         in record: RunRecord
     ) -> Finding? {
-        guard let says = expected.says, let judged = held(expected, values, in: record) else {
+        guard let says = expected.says, let judged = compareMessages(expected, values, in: record)
+        else {
             return nil
         }
         let matching = judged.filter(\.mismatches.isEmpty)
@@ -286,15 +291,15 @@ package struct GoldenRule: Rule {
         _ mismatches: [TemplateValues.Mismatch],
         lineMax: Int = 12
     ) -> [String] {
-        let room = (lineMax - 1) / 3
-        var lines = mismatches.prefix(room).flatMap { mismatch in
+        let mismatchMax = (lineMax - 1) / 3
+        var lines = mismatches.prefix(mismatchMax).flatMap { mismatch in
             [
                 place(mismatch.pointer), "  - \(mismatch.expected)",
                 "  + \(mismatch.actual ?? "no value at this path")",
             ]
         }
-        if mismatches.count > room {
-            lines.append("… and \(mismatches.count - room) more differences")
+        if mismatches.count > mismatchMax {
+            lines.append("… and \(mismatches.count - mismatchMax) more differences")
         }
         return lines
     }

@@ -2,9 +2,9 @@
 package enum Judge {
     package static var rules: [any Rule.Type] {
         [
-            AnswerRule.self, CallRule.self, OverlapRule.self, EffectRule.self, PushRule.self,
-            RelationRule.self, StateRule.self, SecretRule.self, DisturbanceRule.self,
-            GoldenRule.self, ClientRule.self, ForgetRule.self,
+            ResponseRule.self, CallRule.self, OverlapRule.self, EffectRule.self, PushRule.self,
+            RelationRule.self, StateRule.self, SecretRule.self, PlannedFaultRule.self,
+            GoldenRule.self, ClientRule.self, DeletedAccountRule.self,
         ]
     }
 
@@ -25,11 +25,15 @@ package enum Judge {
             return (.failed, [finding])
         }
         if let trouble = trouble(in: evidence) {
-            let unanswered = unanswered(in: evidence)
-            return unanswered.isEmpty ? (.inconclusive, [trouble]) : (.failed, unanswered)
+            let missingResponseFindings = missingResponseFindings(in: evidence)
+            return missingResponseFindings.isEmpty
+                ? (.inconclusive, [trouble]) : (.failed, missingResponseFindings)
         }
         let found = rules.flatMap { $0.findings(in: evidence) }
-        let findings = heedingRetries(heedingStarvation(found, in: evidence), in: evidence)
+        let findings = withoutRetriedFindings(
+            withoutStarvedFindings(found, in: evidence),
+            in: evidence
+        )
         // A status of 429 comes from the backend's rate limiter and not from the code under test.
         if let throttle = findings.first(where: { $0.code == .throttled }) {
             return (.inconclusive, [throttle])
@@ -44,19 +48,19 @@ package enum Judge {
     ///
     /// Without a baseline run, a case is usually inconclusive. These findings do not need one, and
     /// they may explain why it is missing: the case blocked the backend.
-    private static func unanswered(in evidence: CaseEvidence) -> [Finding] {
-        let isOfTwinAlone = evidence.subject.trouble == nil
-        let couldNotBegin = evidence.twins.contains { twin in
-            if case .registrationFailed? = twin.trouble { true } else { false }
+    private static func missingResponseFindings(in evidence: CaseEvidence) -> [Finding] {
+        let onlyBaselineHasProblem = evidence.subject.trouble == nil
+        let couldBaselineNotStart = evidence.baselines.contains { baseline in
+            if case .registrationFailed? = baseline.trouble { true } else { false }
         }
-        guard isOfTwinAlone, couldNotBegin else { return [] }
-        return heedingStarvation(AnswerRule.findings(in: evidence), in: evidence)
-            .filter { [.noAnswer, .answerLate].contains($0.code) }
+        guard onlyBaselineHasProblem, couldBaselineNotStart else { return [] }
+        return withoutStarvedFindings(ResponseRule.findings(in: evidence), in: evidence)
+            .filter { [.noResponse, .responseLate].contains($0.code) }
     }
 
     private static func trouble(in evidence: CaseEvidence) -> Finding? {
         let runs =
-            [("the case", evidence.subject)] + evidence.twins.map { ("its baseline run", $0) }
+            [("the case", evidence.subject)] + evidence.baselines.map { ("its baseline run", $0) }
         return runs.lazy.compactMap { name, record in
             record.trouble.map { finding(for: $0, in: name) }
         }.first
@@ -64,7 +68,7 @@ package enum Judge {
 
     /// Returns the inconclusive finding for a problem of a run that prevents a verdict about the
     /// backend.
-    private static func finding(for trouble: RunRecord.Trouble, in run: String) -> Finding {
+    private static func finding(for trouble: RunRecord.RunProblem, in run: String) -> Finding {
         let (code, expected, actual): (FindingCode, String, String) =
             switch trouble {
             case .registrationFailed(let user, let text):
@@ -79,13 +83,13 @@ package enum Judge {
                 (.setupFailed, "the backend responds again after a restart", text)
             case .probeFailed(let text): (.setupFailed, "the probes respond", text)
             case .pageUnusable(let text): (.setupFailed, "the page loads and reacts to input", text)
-            case .disturbanceMissed(let text):
-                (.disturbanceMissed, "the planned fault of \(run) takes effect", text)
+            case .faultMissed(let text):
+                (.faultMissed, "the planned fault of \(run) takes effect", text)
             case .actFailed(let text):
-                (.disturbanceMissed, "every action in \(run) ends as planned", text)
+                (.faultMissed, "every action in \(run) ends as planned", text)
             case .overTooSoon(let text):
                 (
-                    .disturbanceMissed,
+                    .faultMissed,
                     "the response to an event comes before the event's period ends", text
                 )
             }
@@ -96,7 +100,7 @@ package enum Judge {
             case .actFailed:
                 "See the response to the last call in the timeline; it contains the reason."
             case .registrationFailed, .backendGone, .journalGap, .restartFailed, .probeFailed,
-                .disturbanceMissed, .overTooSoon:
+                .faultMissed, .overTooSoon:
                 nil
             }
         return Finding(code, expected: expected, actual: actual, remedy: remedy)
@@ -107,40 +111,45 @@ extension Judge {
     /// Whether a longer wait might resolve all of these findings.
     ///
     /// It might when something is missing that may still arrive, and nothing unwanted exists.
-    package static func mayImprove(_ findings: [Finding]) -> Bool {
+    package static func mayResolveWithLongerWait(_ findings: [Finding]) -> Bool {
         !findings.isEmpty
             && findings.allSatisfy { finding in
                 if finding.isFinal { return false }
                 return switch finding.code {
-                case .effectMissing, .effectCount, .stateDiffers, .stateValue, .userMissing,
-                    .keyChanged, .effectContent, .commandMissing, .identitySplit, .registrationLost,
-                    .startTooSlow, .wrongPerson, .screenDiffers, .personalDataKept,
+                case .effectMissing, .wrongEffectCount, .stateDiffers, .wrongStateValue,
+                    .userMissing,
+                    .idempotencyKeyChanged, .effectContent, .commandMissing, .identitySplit,
+                    .registrationLost,
+                    .startTooSlow, .wrongUser, .screenDiffers, .personalDataKept,
                     // The backend may not have written the missing field yet.
-                    .readingAbsent:
+                    .mappedPathAbsent:
                     true
-                case .answerStatus, .intruderAccepted, .noAnswer, .answerLate, .backendExited,
-                    .effectExtra, .effectDiffers, .userUnwanted, .unsteady, .noOverlap, .journalGap,
-                    .allVolatile, .throttled, .backendGone, .twinFailed, .setupFailed, .notRun,
-                    .unobservable, .callRefused, .sameText, .wrongAddress, .tooManyAttempts,
-                    .tooEarly,
-                    .wrongID, .tellingAnswer, .wrongWinners, .secretShown, .tooManyFetches,
-                    .answerDiffers, .expired, .commandUnwanted, .unusableID, .paywallTooEarly,
+                case .responseStatus, .unauthenticatedAccepted, .noResponse, .responseLate,
+                    .backendExited,
+                    .effectExtra, .effectDiffers, .unexpectedUser, .unstableState, .noOverlap,
+                    .journalGap,
+                    .allValuesVolatile, .throttled, .backendGone, .baselineFailed, .setupFailed,
+                    .notRun,
+                    .unobservable, .callRefused, .sameMessage, .wrongRecipient, .tooManyAttempts,
+                    .retriedTooEarly,
+                    .wrongID, .revealingResponse, .wrongWinners, .secretExposed, .tooManyFetches,
+                    .responseDiffers, .expired, .unexpectedCommand, .unusableID, .paywallTooEarly,
                     .paywallRepeated, .registrationRepeated, .registrationIncomplete, .badCommand,
-                    .wrongOrder, .guessableID, .openSecret, .pageBroken, .machineBusy,
-                    .patienceOver:
+                    .wrongOrder, .guessableID, .unprotectedSecret, .pageBroken, .machineBusy,
+                    .settleTimeoutExpired:
                     false
                 // The backend may still make the call that should meet the fault.
-                case .disturbanceMissed: true
+                case .faultMissed: true
                 }
             }
     }
 
     /// Whether any of the findings depends on the results of a baseline run.
-    package static func dependsOnTwin(_ findings: [Finding]) -> Bool {
+    package static func dependsOnBaseline(_ findings: [Finding]) -> Bool {
         dependsOnVolatility(findings)
             || findings.contains {
-                [.effectMissing, .effectExtra, .unsteady].contains($0.code)
-                    || $0.code == .effectCount && $0.isFinal
+                [.effectMissing, .effectExtra, .unstableState].contains($0.code)
+                    || $0.code == .wrongEffectCount && $0.isFinal
             }
     }
 

@@ -7,13 +7,13 @@ package struct Masking: Sendable {
         let token: [UInt8]
     }
 
-    private let whole: [String: String]
-    private let parts: [Token]
+    private let tokensByID: [String: String]
+    private let tokensInStrings: [Token]
     /// The time ranges of the run on the backend's clock; a time within them is masked.
-    private let moments: [ClosedRange<Instant>]
+    private let maskedTimes: [ClosedRange<Instant>]
 
     /// The time by which the masked ranges extend the run, for clocks that round to whole seconds.
-    private static let slack: Duration = .seconds(2)
+    private static let timeTolerance: Duration = .seconds(2)
     /// The minimum length in bytes of an ID that is replaced inside longer strings.
     ///
     /// A shorter ID such as 1001 also occurs inside dates.
@@ -32,19 +32,21 @@ package struct Masking: Sendable {
             deliveries: record.plan.deliveries.map(\.name),
             reader: reader
         )
-        whole = Dictionary(
+        tokensByID = Dictionary(
             tokens.map { ($0.id, $0.token) },
             uniquingKeysWith: { first, _ in first }
         )
-        parts = tokens.filter { $0.id.utf8.count >= Self.idLengthMin }.flatMap { id, token in
+        tokensInStrings = tokens.filter { $0.id.utf8.count >= Self.idLengthMin }.flatMap {
+            id,
+            token in
             // Some backends change the case of IDs, as in upper-case UUIDs or lower-case columns.
             let (lower, upper) = (id.lowercased(), id.uppercased())
             let spellings = [id] + (lower == id ? [] : [lower]) + (upper == id ? [] : [upper])
             return spellings.map { Token(bytes: Array($0.utf8), token: Array(token.utf8)) }
         }
-        let (began, ended) = (record.began - Self.slack, record.ended + Self.slack)
+        let (began, ended) = (record.began - Self.timeTolerance, record.ended + Self.timeTolerance)
         let aheads = Set([.zero] + (record.plan.clock ?? []))
-        moments = began > ended ? [] : aheads.map { began + $0...ended + $0 }
+        maskedTimes = began > ended ? [] : aheads.map { began + $0...ended + $0 }
     }
 
     /// Returns a copy of a value in which the IDs and the times of the run are masked.
@@ -54,23 +56,24 @@ package struct Masking: Sendable {
     ///   of each time of the run.
     package func apply(_ value: JSONValue) -> JSONValue {
         value.mapLeaves(keys: replaceIDs) { leaf in
-            if let moment = Self.instant(leaf), moments.contains(where: { $0 ~= moment }) {
+            if let moment = Self.instant(leaf), maskedTimes.contains(where: { $0 ~= moment }) {
                 return Self.wallClock
             }
             switch leaf {
             case .string(let text): return .string(replaceIDs(in: text))
-            case .number(let number): return whole[number.description].map(JSONValue.string) ?? leaf
+            case .number(let number):
+                return tokensByID[number.description].map(JSONValue.string) ?? leaf
             case .null, .bool, .array, .object: return leaf
             }
         }
     }
 
     package func replaceIDs(in text: String) -> String {
-        if let token = whole[text] { return token }
+        if let token = tokensByID[text] { return token }
         guard text.utf8.count >= Self.idLengthMin else { return text }
         var bytes = Array(text.utf8)
         var isChanged = false
-        for part in parts {
+        for part in tokensInStrings {
             // The loop terminates, because no token contains an ID.
             while let start = bytes.place(of: part.bytes) {
                 bytes.replaceSubrange(start..<(start + part.bytes.count), with: part.token)

@@ -51,7 +51,7 @@ extension Exchange {
     ///
     /// A second attempt might succeed when the backend or the connection failed, or when the body
     /// could not be parsed. It is not made after a timeout or a refusal.
-    package var isPassingProbeFailure: Bool {
+    package var isTransientProbeFailure: Bool {
         guard case .unreadable = ObservedState(self) else { return false }
         return switch outcome {
         case .answered(let response): response.status >= 500 || response.isSuccessful
@@ -65,12 +65,12 @@ extension HTTPMessage.Response {
     fileprivate var isSuccessful: Bool { (200..<300).contains(status) }
 }
 
-extension RunRecord.Sight {
+extension RunRecord.Observability {
     /// The reason why a correct state proves nothing: a plain purchase had no visible result.
     ///
     /// Nil when it had one.
-    var blindness: String? {
-        guard isBlind else { return nil }
+    var invisiblePurchaseReason: String? {
+        guard showsNoPurchase else { return nil }
         let answer = plainAnswer.map { "; the webhook returned \($0)" } ?? ""
         return "a plain purchase changed no probe response and caused no push" + answer
     }

@@ -29,28 +29,28 @@ package struct OverlapRule: Rule {
     ///
     /// The result is nil when the plan of the run has no concurrent requests.
     package static func overlap(in record: RunRecord) -> Int? {
-        record.plan.moments.map { moment in
-            peak(
-                moment.deliveries.flatMap { record.attempts(of: $0) }
-                    + moment.calls.compactMap { record.answer(to: $0) }
+        record.plan.concurrentRequests.map { time in
+            concurrencyMax(
+                time.deliveries.flatMap { record.attempts(of: $0) }
+                    + time.calls.compactMap { record.answer(to: $0) }
             )
         }.max()
     }
 
-    private static func peak(_ attempts: [Exchange]) -> Int {
-        var edges: [(moment: Int64, change: Int)] = []
+    private static func concurrencyMax(_ attempts: [Exchange]) -> Int {
+        var edges: [(time: Int64, change: Int)] = []
         for attempt in attempts {
             edges.append((attempt.invoked, 1))
             edges.append((attempt.completed ?? .max, -1))
         }
         // When a request ends at the time at which another starts, they do not overlap.
-        edges.sort { ($0.moment, $0.change) < ($1.moment, $1.change) }
+        edges.sort { ($0.time, $0.change) < ($1.time, $1.change) }
         var current = 0
-        var peak = 0
+        var concurrencyMax = 0
         for edge in edges {
             current += edge.change
-            peak = max(peak, current)
+            concurrencyMax = max(concurrencyMax, current)
         }
-        return peak
+        return concurrencyMax
     }
 }

@@ -5,9 +5,10 @@
 package struct PushRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         evidence.expectation.effects.flatMap { expected -> [Finding] in
-            address(expected, in: evidence) + texts(expected, in: evidence)
-                + attempts(expected, in: evidence) + pace(expected, in: evidence)
-                + reserved(expected, in: evidence)
+            recipientFindings(expected, in: evidence) + contentFindings(expected, in: evidence)
+                + attemptCountFindings(expected, in: evidence)
+                + retryPauseFindings(expected, in: evidence)
+                + reservedTagFindings(expected, in: evidence)
         }
     }
 
@@ -22,7 +23,7 @@ package struct PushRule: Rule {
         }
     }
 
-    private static func address(
+    private static func recipientFindings(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
@@ -39,14 +40,14 @@ package struct PushRule: Rule {
                     || !known.isSuperset(of: effect.recipients))
         }
         if let (effect, exchange) = wrong.first {
-            let strangers = effect.recipients.filter { !known.contains($0) }
+            let unknownUsers = effect.recipients.filter { !known.contains($0) }
             return [
                 Finding(
-                    .wrongAddress,
+                    .wrongRecipient,
                     expected: "every push is addressed only to users of this case",
-                    actual: strangers.isEmpty
+                    actual: unknownUsers.isEmpty
                         ? "the push names no user"
-                        : "the push also names: " + strangers.joined(separator: ", "),
+                        : "the push also names: " + unknownUsers.joined(separator: ", "),
                     location: expected.location,
                     evidence: [exchange.sequence]
                 )
@@ -57,7 +58,7 @@ package struct PushRule: Rule {
             let body = refused.response.map { String(decoding: $0.body, as: UTF8.self) } ?? ""
             return [
                 Finding(
-                    .wrongAddress,
+                    .wrongRecipient,
                     expected: "the provider accepts the format of the push",
                     actual: "400 \(body.prefix(120))",
                     location: expected.location,
@@ -68,12 +69,12 @@ package struct PushRule: Rule {
         return []
     }
 
-    private static func texts(
+    private static func contentFindings(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
         guard let user = expected.user, let other = expected.unlike else { return [] }
-        func told(_ user: String, in record: RunRecord) -> [String: Int] {
+        func pushContents(_ user: String, in record: RunRecord) -> [String: Int] {
             // A user's own ID in a push is no difference in content, so it is masked.
             let masking = Masking(record, reader: user)
             var found: [String: Int] = [:]
@@ -87,22 +88,23 @@ package struct PushRule: Rule {
         }
         /// Returns the contents of the pushes to a user; with `like: before`, only those of pushes
         /// that the steps add.
-        func told(_ user: String) -> [String: Int] {
-            let all = told(user, in: evidence.subject)
-            guard evidence.expectation.relation == .before, let twin = evidence.twins.first else {
+        func pushContents(_ user: String) -> [String: Int] {
+            let all = pushContents(user, in: evidence.subject)
+            guard evidence.expectation.relation == .before, let baseline = evidence.baselines.first
+            else {
                 return all
             }
-            let before = told(user, in: twin)
+            let before = pushContents(user, in: baseline)
             return all.filter { before[$0.key] == nil }
         }
-        let (mine, theirs) = (told(user), told(other))
+        let (mine, theirs) = (pushContents(user), pushContents(other))
         // The pushes that were sent before the events of the two users differ have equal content.
         let shared = Set(mine.keys).intersection(theirs.keys)
         guard !mine.isEmpty, shared.count == mine.count, mine.count == theirs.count
         else { return [] }
         return [
             Finding(
-                .sameText,
+                .sameMessage,
                 expected: "\(user) gets a different message than \(other)",
                 actual: shared.sorted().joined(separator: "; "),
                 location: expected.location,
@@ -111,7 +113,7 @@ package struct PushRule: Rule {
         ]
     }
 
-    private static func attempts(
+    private static func attemptCountFindings(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
@@ -129,7 +131,7 @@ package struct PushRule: Rule {
         ]
     }
 
-    private static func pace(
+    private static func retryPauseFindings(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {
@@ -140,7 +142,7 @@ package struct PushRule: Rule {
             guard calls.indices.contains(index + 1) else {
                 return [
                     Finding(
-                        .effectCount,
+                        .wrongEffectCount,
                         expected: "the backend tries the push again after the 429",
                         actual: "there was no further attempt",
                         location: expected.location,
@@ -154,7 +156,7 @@ package struct PushRule: Rule {
             guard waited < wanted.milliseconds * 900 else { continue }
             return [
                 Finding(
-                    .tooEarly,
+                    .retriedTooEarly,
                     expected:
                         "the next attempt no earlier than \(wanted.milliseconds / 1000) s after "
                         + "the 429",
@@ -168,7 +170,7 @@ package struct PushRule: Rule {
     }
 
     /// Reports tags that the backend writes although RevenueCat's integration maintains them.
-    private static func reserved(
+    private static func reservedTagFindings(
         _ expected: EffectExpectation,
         in evidence: CaseEvidence
     ) -> [Finding] {

@@ -11,17 +11,19 @@
 package struct RelationRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         guard let relation = evidence.expectation.relation else { return [] }
-        guard !evidence.twins.isEmpty else {
+        guard !evidence.baselines.isEmpty else {
             return [
                 Finding(
-                    .twinFailed,
+                    .baselineFailed,
                     expected: "a baseline run to compare with, which ends \(phrase(relation))",
                     actual: "there was no baseline run",
                     location: evidence.expectation.relationLocation
                 )
             ]
         }
-        if let failure = evidence.twins.lazy.compactMap(twinFailure).first { return [failure] }
+        if let failure = evidence.baselines.lazy.compactMap(baselineFailure).first {
+            return [failure]
+        }
         return evidence.expectation.compared.isEmpty ? [] : comparison(relation, in: evidence)
     }
 
@@ -30,15 +32,15 @@ package struct RelationRule: Rule {
         in evidence: CaseEvidence
     ) -> [Finding] {
         let subject = ComparableRun(evidence.subject, evidence)
-        let twins = evidence.twins.map { ComparableRun($0, evidence) }
+        let baselines = evidence.baselines.map { ComparableRun($0, evidence) }
         var findings: [Finding] = []
         var isObserved = false
         if !evidence.expectation.compared.isDisjoint(with: [.state, .fields, .kept]) {
-            let comparison = StateComparison(evidence, subject: subject, twins: twins)
+            let comparison = StateComparison(evidence, subject: subject, baselines: baselines)
             findings += comparison.findings(relation)
             isObserved = comparison.isObserved && evidence.sight.seesState
-            findings += comparison.blindFields.map { field, reading, probe in
-                ReadingSurvey(evidence).finding(
+            findings += comparison.unobservedFields.map { field, reading, probe in
+                ProbePathSurvey(evidence).finding(
                     field,
                     reading,
                     of: probe,
@@ -46,14 +48,14 @@ package struct RelationRule: Rule {
                     at: evidence.expectation.relationLocation
                 )
             }
-            if comparison.isAllVolatile, findings.isEmpty {
+            if comparison.areAllValuesVolatile, findings.isEmpty {
                 findings.append(
                     Finding(
-                        .allVolatile,
+                        .allValuesVolatile,
                         expected: "at least one value in the probe responses is the same in "
                             + "equal runs",
                         actual: "two equal baseline runs differ in every value: "
-                            + comparison.volatile.joined(separator: ", ")
+                            + comparison.volatilePaths.joined(separator: ", ")
                     )
                 )
             }
@@ -61,7 +63,7 @@ package struct RelationRule: Rule {
         if evidence.expectation.compared.contains(.effects) {
             findings += effectFindings(
                 subject,
-                twins,
+                baselines,
                 relation,
                 at: evidence.expectation.relationLocation
             )
@@ -72,7 +74,7 @@ package struct RelationRule: Rule {
                 Finding(
                     .unobservable,
                     expected: "the run ends \(phrase(relation))",
-                    actual: evidence.sight.blindness
+                    actual: evidence.sight.invisiblePurchaseReason
                         ?? "no probe and no push shows the result",
                     location: evidence.expectation.relationLocation
                 )
@@ -96,12 +98,12 @@ package struct RelationRule: Rule {
 
     /// Reports a baseline run in which a delivery failed, so that the judged run cannot be compared
     /// with it.
-    private static func twinFailure(_ twin: RunRecord) -> Finding? {
-        for delivery in twin.plan.deliveries {
-            let attempts = twin.attempts(of: delivery.name)
+    private static func baselineFailure(_ baseline: RunRecord) -> Finding? {
+        for delivery in baseline.plan.deliveries {
+            let attempts = baseline.attempts(of: delivery.name)
             if attempts.isEmpty {
                 return Finding(
-                    .twinFailed,
+                    .baselineFailed,
                     expected: "'\(delivery.name)' is delivered in the fault-free baseline run",
                     actual: "no attempt at the delivery reached the backend"
                 )
@@ -109,7 +111,7 @@ package struct RelationRule: Rule {
             for attempt in attempts where attempt.response?.status != 200 {
                 let answer = attempt.response.map { "\($0.status)" } ?? "no response"
                 return Finding(
-                    attempt.response?.status == 429 ? .throttled : .twinFailed,
+                    attempt.response?.status == 429 ? .throttled : .baselineFailed,
                     expected: "200 for '\(delivery.name)' in the fault-free baseline run",
                     actual: answer
                 )
@@ -120,19 +122,19 @@ package struct RelationRule: Rule {
 
     private static func effectFindings(
         _ subject: ComparableRun,
-        _ twins: [ComparableRun],
+        _ baselines: [ComparableRun],
         _ relation: Expectation.Relation,
         at location: SourceLocation?
     ) -> [Finding] {
-        guard let twin = twins.first else { return [] }
-        let addresses = twins.reduce(Set(subject.effects.keys)) { $0.union($1.effects.keys) }
+        guard let baseline = baselines.first else { return [] }
+        let addresses = baselines.reduce(Set(subject.effects.keys)) { $0.union($1.effects.keys) }
         return addresses.sorted { $0.text < $1.text }.compactMap { address in
-            let theirs = twin.effects[address] ?? []
+            let theirs = baseline.effects[address] ?? []
             let mine = subject.effects[address] ?? []
-            let counts = twins.map { $0.effects[address]?.count ?? 0 }
+            let counts = baselines.map { $0.effects[address]?.count ?? 0 }
             guard counts.allSatisfy({ $0 == counts[0] }) else {
                 return Finding(
-                    .unsteady,
+                    .unstableState,
                     expected: "equal runs cause the same number of \(address.text)",
                     actual: "the baseline runs caused "
                         + counts.map(String.init).joined(separator: " and "),
@@ -151,7 +153,7 @@ package struct RelationRule: Rule {
             let (expected, actual) = (sorted(theirs), sorted(mine))
             // Content that differs between two equal baseline runs may also differ in the judged
             // run.
-            let isSteady = twins.dropFirst().allSatisfy {
+            let isSteady = baselines.dropFirst().allSatisfy {
                 sorted($0.effects[address] ?? []) == expected
             }
             guard isSteady, expected != actual else { return nil }

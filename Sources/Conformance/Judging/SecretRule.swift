@@ -19,11 +19,11 @@ package struct SecretRule: Rule {
             guard let response = exchange.response else { continue }
             let bytes =
                 response.body + response.fields.flatMap { "\n\($0.name): \($0.value)".utf8 }
-            let name = secrets.first { bytes.holds($0.value) }?.key.rawValue
-            guard let name = name ?? (bytes.holds(mark) ? "a secret" : nil) else { continue }
+            let name = secrets.first { bytes.containsText($0.value) }?.key.rawValue
+            guard let name = name ?? (bytes.containsText(mark) ? "a secret" : nil) else { continue }
             return [
                 Finding(
-                    .secretShown,
+                    .secretExposed,
                     expected: "no secret in a response",
                     actual: "'\(name)' appears in the response to "
                         + "\(exchange.request.method) \(exchange.request.path)",

@@ -5,20 +5,26 @@ extension Judge {
     /// itself was paused.
     ///
     /// One inconclusive finding about the busy machine replaces the removed findings.
-    static func heedingStarvation(_ findings: [Finding], in evidence: CaseEvidence) -> [Finding] {
-        let mine = evidence.subject.starvation
-        let twins = evidence.twins.compactMap(\.starvation)
-        let theirs = twins.first(where: \.heldUpTheWait) ?? twins.first
+    static func withoutStarvedFindings(_ findings: [Finding], in evidence: CaseEvidence)
+        -> [Finding]
+    {
+        let ownStarvation = evidence.subject.starvation
+        let baselines = evidence.baselines.compactMap(\.starvation)
+        let baselineStarvation = baselines.first(where: \.didShortenWait) ?? baselines.first
         guard
-            let starvation = [mine, theirs].compactMap({ $0 }).max(by: { $0.longest < $1.longest })
+            let starvation = [ownStarvation, baselineStarvation].compactMap({ $0 }).max(by: {
+                $0.longest < $1.longest
+            })
         else { return findings }
         let doubtful = findings.filter { finding in
-            let isOfTwin = finding.code.comparesWithTwin
+            let comparesBaseline = finding.code.comparesWithBaseline
             return switch basis(of: finding) {
             case .evidence: false
-            case .deadline: mine != nil || theirs != nil && isOfTwin
-            case .wait: mine?.heldUpTheWait == true || theirs?.heldUpTheWait == true && isOfTwin
-            case .twin: theirs?.heldUpTheWait == true
+            case .deadline: ownStarvation != nil || baselineStarvation != nil && comparesBaseline
+            case .wait:
+                ownStarvation?.didShortenWait == true
+                    || baselineStarvation?.didShortenWait == true && comparesBaseline
+            case .baseline: baselineStarvation?.didShortenWait == true
             }
         }
         guard let first = doubtful.first else { return findings }
@@ -43,7 +49,7 @@ extension Judge {
         case wait
         /// The finding depends on an outcome that was missing when the wait of a baseline run
         /// ended.
-        case twin
+        case baseline
     }
 
     /// Returns the condition on which a finding depends.
@@ -53,21 +59,22 @@ extension Judge {
     private static func basis(of finding: Finding) -> Basis {
         if finding.code.isInconclusive { return .evidence }
         switch finding.code {
-        case .effectExtra, .unsteady: return .twin
-        case .effectDiffers, .answerLate, .noAnswer: return .deadline
-        case .effectMissing, .effectCount, .effectContent, .stateDiffers, .stateValue, .userMissing,
-            .keyChanged, .identitySplit, .personalDataKept,
+        case .effectExtra, .unstableState: return .baseline
+        case .effectDiffers, .responseLate, .noResponse: return .deadline
+        case .effectMissing, .wrongEffectCount, .effectContent, .stateDiffers, .wrongStateValue,
+            .userMissing,
+            .idempotencyKeyChanged, .identitySplit, .personalDataKept,
             // The wait for an app's commands and calls counts only the time in which Assay was not
             // paused.
-            .commandMissing, .registrationLost, .wrongPerson, .screenDiffers:
-            return mayImprove([finding]) ? .wait : .evidence
-        default: return mayImprove([finding]) ? .deadline : .evidence
+            .commandMissing, .registrationLost, .wrongUser, .screenDiffers:
+            return mayResolveWithLongerWait([finding]) ? .wait : .evidence
+        default: return mayResolveWithLongerWait([finding]) ? .deadline : .evidence
         }
     }
 }
 
 extension FindingCode {
-    fileprivate var comparesWithTwin: Bool {
+    fileprivate var comparesWithBaseline: Bool {
         switch self {
         case .effectMissing, .effectExtra, .effectDiffers, .stateDiffers: true
         default: false

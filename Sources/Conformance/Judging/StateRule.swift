@@ -11,23 +11,23 @@ package struct StateRule: Rule {
                 return findings.contains { $0 == nil } ? nil : findings.first ?? nil
             }
         }
-        if findings.isEmpty, let doubt = blindness(in: evidence) { return [doubt] }
+        if findings.isEmpty, let doubt = invisiblePurchaseReason(in: evidence) { return [doubt] }
         return findings
     }
 
     /// Reports a correct state as inconclusive when no purchase has a visible result in this
     /// backend.
-    private static func blindness(in evidence: CaseEvidence) -> Finding? {
+    private static func invisiblePurchaseReason(in evidence: CaseEvidence) -> Finding? {
         // These three fields do not depend on a purchase.
         let ofPurchases = Set(Profile.Reading.names).subtracting(["anonymous", "account", "source"])
         let fields = evidence.expectation.states.flatMap(\.fields)
         guard let field = fields.first(where: { ofPurchases.contains($0.name) }),
-            let blindness = evidence.sight.blindness
+            let invisiblePurchaseReason = evidence.sight.invisiblePurchaseReason
         else { return nil }
         return Finding(
             .unobservable,
             expected: "\(field.name) is \(field.value.text), in a backend that shows purchases",
-            actual: blindness,
+            actual: invisiblePurchaseReason,
             location: field.location
         )
     }
@@ -37,9 +37,9 @@ package struct StateRule: Rule {
         _ field: StateExpectation.Field,
         in evidence: CaseEvidence
     ) -> Finding? {
-        if field.name == "exists" { return existence(user, field, in: evidence) }
+        if field.name == "exists" { return existenceFinding(user, field, in: evidence) }
         guard let (probe, reading) = evidence.profile.probe(reading: field.name) else {
-            return unmapped(user, field, in: evidence)
+            return unmappedFinding(user, field, in: evidence)
         }
         let document: JSONValue?
         let answer = "probe '\(probe.name)' of \(user) responds"
@@ -61,14 +61,14 @@ package struct StateRule: Rule {
             if matches(actual, expected, field: field.name) { return nil }
             let places = Set(reading.conditions.map { "\(probe.name)\($0.pointer)" }).sorted()
             return Finding(
-                .stateValue,
+                .wrongStateValue,
                 expected: wanted,
                 actual: text(actual, field: field.name)
                     + " (\(places.joined(separator: ", ")))",
                 location: field.location
             )
         }
-        if reading.isCombined {
+        if reading.hasCombinedConditions {
             let truth = truth(of: reading, document) { condition in
                 self.truth((field, probe.name, condition), user, document, wanted, in: evidence)
             }
@@ -77,15 +77,21 @@ package struct StateRule: Rule {
             case .doubtful(let finding): return finding
             }
         }
-        let look = ReadingSurvey.look(at: reading.pointer, in: document)
-        if case .value(let found) = look {
-            let now = evidence.subject.lastLook
+        let lookUp = ProbePathSurvey.lookUp(at: reading.pointer, in: document)
+        if case .value(let found) = lookUp {
+            let now = evidence.subject.lastProbeTime
             return value(found, reading.meaning, field: field.name, at: now).map(compared)
-                ?? notUnderstood(found, user, field, reading)
+                ?? uninterpretableFinding(found, user, field, reading)
         }
         if let absent = reading.absent { return compared(absent) }
-        return absence(of: (field, probe.name, reading), look, expected, wanted, in: evidence)
-            ?? compared(nothing(field, reading, in: evidence))
+        return absentPathFinding(
+            of: (field, probe.name, reading),
+            lookUp,
+            expected,
+            wanted,
+            in: evidence
+        )
+            ?? compared(valueWhenAbsent(field, reading, in: evidence))
     }
 
     // MARK: Combined conditions
@@ -105,16 +111,16 @@ package struct StateRule: Rule {
     private static func truth(
         of reading: Profile.Reading,
         _ document: JSONValue?,
-        _ own: (Profile.Reading) -> Truth
+        _ evaluate: (Profile.Reading) -> Truth
     ) -> Truth {
-        let first = own(reading)
+        let first = evaluate(reading)
         if let others = reading.and {
-            let all = [first] + others.map { truth(of: $0, document, own) }
-            return decided(all, by: false)
+            let all = [first] + others.map { truth(of: $0, document, evaluate) }
+            return combined(all, by: false)
         }
         if let others = reading.or {
-            let all = [first] + others.map { truth(of: $0, document, own) }
-            return decided(all, by: true)
+            let all = [first] + others.map { truth(of: $0, document, evaluate) }
+            return combined(all, by: true)
         }
         return first
     }
@@ -122,7 +128,7 @@ package struct StateRule: Rule {
     /// Returns `value` if any of the conditions has this value.
     ///
     /// Otherwise returns the first doubtful one or, without any, the opposite value.
-    private static func decided(_ truths: [Truth], by value: Bool) -> Truth {
+    private static func combined(_ truths: [Truth], by value: Bool) -> Truth {
         var doubt: Truth?
         for truth in truths {
             switch truth {
@@ -143,29 +149,32 @@ package struct StateRule: Rule {
         in evidence: CaseEvidence
     ) -> Truth {
         let (field, _, reading) = mapped
-        let look = ReadingSurvey.look(at: reading.pointer, in: document)
-        if case .value(let found) = look {
-            let now = evidence.subject.lastLook
+        let lookUp = ProbePathSurvey.lookUp(at: reading.pointer, in: document)
+        if case .value(let found) = lookUp {
+            let now = evidence.subject.lastProbeTime
             let value = value(found, reading.meaning, field: field.name, at: now)
             return value?.bool.map { .known($0) }
-                ?? .doubtful(notUnderstood(found, user, field, reading))
+                ?? .doubtful(uninterpretableFinding(found, user, field, reading))
         }
         if let absent = reading.absent { return .known(absent.bool ?? false) }
-        let nothing = nothing(field, reading, in: evidence)
-        return absence(of: mapped, look, nothing, wanted, in: evidence).map { .doubtful($0) }
-            ?? .known(nothing.bool ?? false)
+        let valueWhenAbsent = valueWhenAbsent(field, reading, in: evidence)
+        return absentPathFinding(of: mapped, lookUp, valueWhenAbsent, wanted, in: evidence).map {
+            .doubtful($0)
+        }
+            ?? .known(valueWhenAbsent.bool ?? false)
     }
 
     // MARK: Missing values
 
     /// Returns the value of a field when its path is missing in the response, which the mapping
     /// treats like null.
-    private static func nothing(
+    private static func valueWhenAbsent(
         _ field: StateExpectation.Field,
         _ reading: Profile.Reading,
         in evidence: CaseEvidence
     ) -> JSONValue {
-        value(.null, reading.meaning, field: field.name, at: evidence.subject.lastLook) ?? .null
+        value(.null, reading.meaning, field: field.name, at: evidence.subject.lastProbeTime)
+            ?? .null
     }
 
     /// Returns the finding that the mapped path may not exist at all; nil when the path may be
@@ -173,20 +182,21 @@ package struct StateRule: Rule {
     ///
     /// When the whole row of the user is missing, a wrong value is a failure in any case. A correct
     /// value proves something only when the path is known to exist.
-    private static func absence(
+    private static func absentPathFinding(
         of mapped: (field: StateExpectation.Field, probe: String, reading: Profile.Reading),
-        _ look: ReadingSurvey.Look,
+        _ lookUp: ProbePathSurvey.PathLookup,
         _ expected: JSONValue,
         _ wanted: String,
         in evidence: CaseEvidence
     ) -> Finding? {
         let (field, probe, reading) = mapped
-        let actual = nothing(field, reading, in: evidence)
+        let actual = valueWhenAbsent(field, reading, in: evidence)
         let isDoubtful =
-            look == .lacking
+            lookUp == .memberMissing
             || matches(actual, expected, field: field.name) && evidence.sight.places != nil
-        let survey = ReadingSurvey(evidence)
-        guard isDoubtful, survey.couldShow, !survey.hasShown(reading.pointer, by: probe) else {
+        let survey = ProbePathSurvey(evidence)
+        guard isDoubtful, survey.canJudgeAbsence, !survey.hasContained(reading.pointer, by: probe)
+        else {
             return nil
         }
         return survey.finding(
@@ -202,7 +212,7 @@ package struct StateRule: Rule {
     /// the case.
     ///
     /// Mappings are optional, and a case is judged by the fields that have one.
-    private static func unmapped(
+    private static func unmappedFinding(
         _ user: String,
         _ field: StateExpectation.Field,
         in evidence: CaseEvidence
@@ -227,7 +237,7 @@ package struct StateRule: Rule {
         Finding(.setupFailed, expected: expected, actual: actual, location: field.location)
     }
 
-    private static func notUnderstood(
+    private static func uninterpretableFinding(
         _ found: JSONValue,
         _ user: String,
         _ field: StateExpectation.Field,
@@ -248,7 +258,7 @@ package struct StateRule: Rule {
     /// The probe `user` decides. Without it, a probe decides that is known to distinguish existing
     /// users from unknown IDs. Without such a probe, any probe that finds the user shows that the
     /// user exists.
-    private static func existence(
+    private static func existenceFinding(
         _ user: String,
         _ field: StateExpectation.Field,
         in evidence: CaseEvidence
@@ -266,7 +276,7 @@ package struct StateRule: Rule {
             return Finding(
                 .unobservable,
                 expected: "a probe shows whether user \(user) exists",
-                actual: presences.contains(.sameAsNobody)
+                actual: presences.contains(.sameAsUnknownUser)
                     ? "the probe returns the same response for an unknown ID"
                     : dedicated == nil
                         ? "no probe in the profile returns a registered user without purchases and "
@@ -278,14 +288,14 @@ package struct StateRule: Rule {
         let isWanted = field.value.bool ?? true
         guard isFound != isWanted else { return nil }
         return Finding(
-            isWanted ? .userMissing : .userUnwanted,
+            isWanted ? .userMissing : .unexpectedUser,
             expected: isWanted ? "user \(user) exists" : "user \(user) does not exist",
             actual: isFound ? "the probe finds the user" : "the probe does not find the user",
             location: field.location
         )
     }
 
-    private enum Presence { case found, missing, sameAsNobody, unclear }
+    private enum Presence { case found, missing, sameAsUnknownUser, unclear }
 
     /// Returns whether a probe finds the user; nil when the probe was not sent.
     ///
@@ -305,7 +315,8 @@ package struct StateRule: Rule {
             guard document.leavingOut(id: id) == evidence.sight.nobody?[probe] else {
                 return .found
             }
-            return evidence.sight.cannotTell?.contains(probe) == true ? .sameAsNobody : .missing
+            return evidence.sight.cannotTell?.contains(probe) == true
+                ? .sameAsUnknownUser : .missing
         }
     }
 

@@ -21,7 +21,7 @@ struct Bounds: Hashable, Sendable {
             "bounds-\(range.upperBound)",
             "a count",
             "The allowed range of a count.",
-            blank: { _ in Bounds() }
+            makeEmptyOwner: { _ in Bounds() }
         ) {
             Field.optional("at-least", \.least, .count(range), "The smallest count.")
             Field.optional("at-most", \.most, .count(range), "The largest count.")
@@ -39,7 +39,7 @@ struct Bounds: Hashable, Sendable {
             "limit-\(range.upperBound)",
             "a limit",
             "The largest allowed count.",
-            blank: { _ in Bounds() }
+            makeEmptyOwner: { _ in Bounds() }
         ) {
             Field.optional("at-most", \.most, .count(range), "The largest count.")
         }

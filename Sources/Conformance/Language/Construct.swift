@@ -2,26 +2,26 @@
 package struct Construct<Owner: Sendable>: Sendable {
     package private(set) var shape: ConstructShape
     package let fields: [Field<Owner>]
-    private let blank: @Sendable (LocatedNode) -> Owner
+    private let makeEmptyOwner: @Sendable (LocatedNode) -> Owner
     private var example = ""
-    private var check: @Sendable (Owner, ReadKeys, inout NodeReader) -> Void = { _, _, _ in }
+    private var check: @Sendable (Owner, ParsedMapping, inout NodeReader) -> Void = { _, _, _ in }
 
     /// - Parameters:
     ///   - name: The name of the mapping in the JSON Schema and on the reference page.
     ///   - owner: The name of the mapping in error messages, with an article: `a delivery`.
     ///   - doc: The purpose of the mapping, in one sentence.
-    ///   - blank: Returns the value of a mapping without keys.
+    ///   - makeEmptyOwner: Returns the value of a mapping without keys.
     ///   - fields: The keys of the mapping, in the order in which they are read and written.
     package init(
         _ name: String,
         _ owner: String,
         _ doc: String,
-        blank: @escaping @Sendable (LocatedNode) -> Owner,
+        makeEmptyOwner: @escaping @Sendable (LocatedNode) -> Owner,
         @FieldBuilder<Owner> fields: () -> [Field<Owner>]
     ) {
         let fields = fields()
         shape = ConstructShape(name: name, owner: owner, doc: doc, keys: fields.map(\.shape))
-        self.blank = blank
+        self.makeEmptyOwner = makeEmptyOwner
         self.fields = fields
     }
 
@@ -34,22 +34,22 @@ package struct Construct<Owner: Sendable>: Sendable {
     }
 
     /// Allows a key only in a mapping that also has at least one of the other keys.
-    package func beside(_ key: String, _ others: [String]) -> Construct {
+    package func companionKeys(_ key: String, _ others: [String]) -> Construct {
         var construct = self
-        construct.shape.beside[key] = others
+        construct.shape.companionKeys[key] = others
         return construct
     }
 
     /// Requires that a mapping has at most one of these keys.
-    package func exclusive(_ keys: [String]) -> Construct {
+    package func mutuallyExclusive(_ keys: [String]) -> Construct {
         var construct = self
-        construct.shape.exclusive.append(keys)
+        construct.shape.mutuallyExclusive.append(keys)
         return construct
     }
 
     /// Adds a custom check of the whole mapping, which runs after all keys have been read.
     package func checking(
-        _ check: @escaping @Sendable (Owner, ReadKeys, inout NodeReader) -> Void
+        _ check: @escaping @Sendable (Owner, ParsedMapping, inout NodeReader) -> Void
     ) -> Construct {
         var construct = self
         construct.check = check
@@ -64,32 +64,33 @@ package struct Construct<Owner: Sendable>: Sendable {
             _ = reader.entries(node)
             return nil
         }
-        let keys = ReadKeys(
+        let keys = ParsedMapping(
             node: node,
             nodes: reader.mapping(node, allowed: shape.keys.map(\.key))
         )
-        var owner = blank(node)
-        var isWhole = true
+        var owner = makeEmptyOwner(node)
+        var isComplete = true
         for field in fields {
             if let value = keys[field.shape.key] {
                 field.read(value, &owner, &reader)
             } else if field.shape.isRequired {
                 reader.fail(.missingKey(field.shape.key, of: shape.owner), at: node.location)
-                isWhole = false
+                isComplete = false
             } else {
                 field.absent?(&owner)
             }
         }
         checkKeys(keys, &reader)
         check(owner, keys, &reader)
-        return isWhole ? owner : nil
+        return isComplete ? owner : nil
     }
 
-    private func checkKeys(_ keys: ReadKeys, _ reader: inout NodeReader) {
+    private func checkKeys(_ keys: ParsedMapping, _ reader: inout NodeReader) {
         let given = shape.oneOf.filter { keys[$0] != nil }
         // A misspelled key has been reported already.
-        let isMisspelt = given.isEmpty && reader.errors.contains { $0.isUnknownKey(in: keys.node) }
-        if !shape.oneOf.isEmpty, given.count != 1, !isMisspelt {
+        let isMisspelled =
+            given.isEmpty && reader.errors.contains { $0.isUnknownKey(in: keys.node) }
+        if !shape.oneOf.isEmpty, given.count != 1, !isMisspelled {
             let list = Self.list(shape.oneOf, "or")
             reader.fail(
                 given.isEmpty
@@ -104,7 +105,7 @@ package struct Construct<Owner: Sendable>: Sendable {
                 at: keys.node.location
             )
         }
-        for (key, others) in shape.beside.sorted(by: { $0.key < $1.key }) {
+        for (key, others) in shape.companionKeys.sorted(by: { $0.key < $1.key }) {
             guard keys[key] != nil, !others.contains(where: { keys[$0] != nil }) else { continue }
             let list = Self.list(others.map { "'\($0)'" }, "or")
             reader.fail(
@@ -115,7 +116,8 @@ package struct Construct<Owner: Sendable>: Sendable {
                 at: keys.location(of: key)
             )
         }
-        for given in shape.exclusive.map({ $0.filter { keys[$0] != nil } }) where given.count > 1 {
+        for given in shape.mutuallyExclusive.map({ $0.filter { keys[$0] != nil } })
+        where given.count > 1 {
             let list = Self.list(given.map { "'\($0)'" }, "and")
             reader.fail(
                 .conflict("\(list) cannot be combined", remedy: "Keep only one of them."),
@@ -133,10 +135,14 @@ package struct Construct<Owner: Sendable>: Sendable {
 
     /// Returns the YAML entries to write for a value: the keys whose values differ from their
     /// defaults.
-    package func entries(_ owner: Owner) -> [Written.Entry] {
+    package func entries(_ owner: Owner) -> [YAMLNode.Entry] {
         fields.compactMap { field in
             field.write(owner).map {
-                Written.Entry(field.shape.key, $0, isSpaced: field.isSpaced)
+                YAMLNode.Entry(
+                    field.shape.key,
+                    $0,
+                    isPrecededByBlankLine: field.isPrecededByBlankLine
+                )
             }
         }
     }
@@ -153,7 +159,7 @@ package struct Construct<Owner: Sendable>: Sendable {
 }
 
 /// The keys and values that a mapping in a file contains.
-package struct ReadKeys: Sendable {
+package struct ParsedMapping: Sendable {
     package let node: LocatedNode
     let nodes: [String: LocatedNode]
 

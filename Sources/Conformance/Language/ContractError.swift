@@ -7,12 +7,12 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case unknownKey(String, allowed: [String])
         case missingKey(String, of: String)
         case wrongKind(expected: String, found: String)
-        case unknownValue(String, what: String, allowed: [String])
+        case unknownValue(String, valueKind: String, allowed: [String])
         /// A template, such as `{{id}}`, without quotation marks, which YAML reads as a mapping.
         case bareTemplate(String)
         case duration(String)
         case template(String, known: [String], nearest: String? = nil)
-        case unknownName(String, what: String, known: [String])
+        case unknownName(String, valueKind: String, known: [String])
         case unknownDelivery(String, known: [String])
         case duplicateDelivery(String)
         case wrongID(String, expected: String)
@@ -37,11 +37,11 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
         case .unknownKey(let key, _): "unknown key '\(key)'"
         case .missingKey(let key, let owner): "\(owner) needs the key '\(key)'"
         case .wrongKind(let expected, let found): "expected \(expected), found \(found)"
-        case .unknownValue(let text, let what, _): "'\(text)' is not a known \(what)"
+        case .unknownValue(let text, let valueKind, _): "'\(text)' is not a known \(valueKind)"
         case .bareTemplate(let name): "{{\(name)}} is not in quotation marks"
         case .duration(let text): "'\(text)' is not a duration"
         case .template(let name, _, _): "unknown template {{\(name)}}"
-        case .unknownName(let name, let what, _): "unknown \(what) '\(name)'"
+        case .unknownName(let name, let valueKind, _): "unknown \(valueKind) '\(name)'"
         case .unknownDelivery(let name, _): "no earlier delivery has the name '\(name)'"
         case .duplicateDelivery(let name): "the name '\(name)' is used twice"
         case .wrongID(let id, _): "the contract's ID '\(id)' does not match its file path"
@@ -66,10 +66,11 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
                 + "or '\(Self.number(text))m'."
         case .template(let name, let known, let nearest):
             Self.suggestion(name, known, "Available templates", nearest)
-        case .unknownName(let name, let what, let known):
+        case .unknownName(let name, let valueKind, let known):
             (known.isEmpty
-                ? "No step introduces any \(what)." : Self.suggestion(name, known, "Known names"))
-                + (what == "phone"
+                ? "No step introduces any \(valueKind)."
+                : Self.suggestion(name, known, "Known names"))
+                + (valueKind == "phone"
                     ? ""
                     : " If the name is correct, add 'unknown-users: [\(name)]'.")
         case .unknownDelivery(let name, let known): Self.suggestion(name, known, "Known names")
@@ -110,10 +111,10 @@ package struct ContractError: Error, Hashable, Sendable, CustomStringConvertible
             return "'\(word)' was renamed: write '\(name)'."
         }
         let list = "\(lead): \(allowed.joined(separator: ", "))."
-        guard let near = nearest ?? Suggestion.nearest(to: word, among: allowed) else {
+        guard let similarNames = nearest ?? Suggestion.nearest(to: word, among: allowed) else {
             return list
         }
-        return "Did you mean '\(near)'?" + (allowed.count > 12 ? "" : " " + list)
+        return "Did you mean '\(similarNames)'?" + (allowed.count > 12 ? "" : " " + list)
     }
 }
 

@@ -7,7 +7,7 @@ extension Contract {
         "contract",
         "a contract",
         "A test case for a backend or an app: its steps and the expected outcome.",
-        blank: { node in
+        makeEmptyOwner: { node in
             Contract(
                 id: "",
                 variant: "",
@@ -23,9 +23,9 @@ extension Contract {
             )
         }
     ) {
-        headFields
+        headingFields
         provenanceFields
-        Field<Contract>.strangers
+        Field<Contract>.unknownUsers
         Field.value(
             "values",
             \.values,
@@ -33,7 +33,7 @@ extension Contract {
             default: [:],
             "Fixed template values; the key `token1` sets the value of `{{some.token1}}`.",
             fallback: "generated, or learned from a response"
-        ).spaced
+        ).precededByBlankLine
         Field<Contract>.variants
         Field<Contract>.crashPoints
         Field<Contract>.orders
@@ -44,14 +44,14 @@ extension Contract {
             \.expectation,
             Expectation.grammar.block,
             "The expected outcome."
-        ).spaced
+        ).precededByBlankLine
     }
-    .exclusive(["crash-points", "orders", "vary"])
+    .mutuallyExclusive(["crash-points", "orders", "vary"])
     .checking { contract, keys, reader in
         contract.check(keys, &reader)
     }
 
-    @FieldBuilder<Contract> private static var headFields: [Field<Contract>] {
+    @FieldBuilder<Contract> private static var headingFields: [Field<Contract>] {
         Field.required(
             "contract",
             \.id,
@@ -99,8 +99,9 @@ extension Contract {
             default: [],
             "Initial steps, which the baseline run (`like`) executes too.",
             fallback: "none"
-        ).spaced
-        Field.required("steps", \.steps, Step.list, "The tested steps, in order.").spaced
+        ).precededByBlankLine
+        Field.required("steps", \.steps, Step.list, "The tested steps, in order.")
+            .precededByBlankLine
     }
 
     /// The syntax of a clause's ID, such as `S-03` or `P-02`: a letter for the family of clauses,
@@ -128,7 +129,7 @@ extension Contract {
 extension Field where Owner == Contract {
     /// The field for the key `unknown-users`: the names that intentionally no step registers or
     /// creates.
-    fileprivate static var strangers: Field {
+    fileprivate static var unknownUsers: Field {
         let names = Syntax<[String]>(
             .list(.text("a name"), countMin: 1),
             read: { node, reader in reader.sequence(node).compactMap { reader.text($0) } },
@@ -136,7 +137,7 @@ extension Field where Owner == Contract {
         )
         return .optional(
             "unknown-users",
-            \.strangers,
+            \.unknownUsers,
             names,
             "Users and accounts that no step registers or creates, on purpose. Without this key, "
                 + "such a name may be reported as misspelled.",
@@ -219,7 +220,7 @@ extension Field where Owner == Contract {
 // MARK: Checks of the whole contract
 
 extension Contract {
-    private func check(_ keys: ReadKeys, _ reader: inout NodeReader) {
+    private func check(_ keys: ParsedMapping, _ reader: inout NodeReader) {
         if let age = keys["max-age"], keys["recorded"] == nil {
             reader.fail(
                 .missingKey("recorded", of: "a contract with 'max-age'"),
@@ -227,16 +228,16 @@ extension Contract {
             )
         }
         checkSearch(at: location, &reader)
-        checkEnds(&reader)
-        checkOverlaps(&reader)
+        checkWaitedEnds(&reader)
+        checkConcurrentRequests(&reader)
         if let needs = keys["needs"] { checkClock(at: needs.location, &reader) }
         checkExpectation(keys, &reader)
-        reader.errors += reader.names.errors(strangers: strangers ?? [])
+        reader.errors += reader.names.errors(unknownUsers: unknownUsers ?? [])
     }
 
-    private func checkEnds(_ reader: inout NodeReader) {
-        let places = StepPlaces(reader.places)
-        for (delivery, step) in endless {
+    private func checkWaitedEnds(_ reader: inout NodeReader) {
+        let places = StepLocations(reader.places)
+        for (delivery, step) in waitsWithoutSoonEnd {
             reader.fail(
                 .conflict(
                     "the event of the delivery '\(delivery)' has no end to wait for",
@@ -245,7 +246,7 @@ extension Contract {
                 at: places[step] ?? location
             )
         }
-        for (call, step) in endlessTokens {
+        for (call, step) in tokensWithoutSoonEnd {
             reader.fail(
                 .conflict(
                     "the token of the call '\(call)' does not expire during the case",
@@ -255,7 +256,7 @@ extension Contract {
                 at: places[step] ?? location
             )
         }
-        if hasSoon, expectation.relation != nil {
+        if hasPeriodEndingSoon, expectation.relation != nil {
             reader.fail(
                 .conflict(
                     "'like' cannot compare the runs, because 'soon' is a different time in each "
@@ -270,7 +271,7 @@ extension Contract {
     private func checkClock(at location: SourceLocation, _ reader: inout NodeReader) {
         guard needs.contains(.clock) else { return }
         let plan = RunPlan(steps: given + steps, users: [], observes: false)
-        if plan.keepsMachineTime {
+        if plan.requiresMachineTime {
             reader.fail(
                 .conflict(
                     "'needs: [clock]' cannot be combined with a restart, a phone step or 'soon': "
@@ -279,7 +280,7 @@ extension Contract {
                 ),
                 at: location
             )
-        } else if !plan.takesTime {
+        } else if !plan.hasPlannedDelays {
             reader.fail(
                 .conflict(
                     "'needs: [clock]' has no effect, because no time passes in this contract",
@@ -320,11 +321,13 @@ extension Contract {
 
     /// Reports an error when the contract expects nothing, neither under `expect` nor in a step
     /// with its own expected response.
-    private func checkExpectation(_ keys: ReadKeys, _ reader: inout NodeReader) {
+    private func checkExpectation(_ keys: ParsedMapping, _ reader: inout NodeReader) {
         guard let node = keys["expect"], case .mapping(let entries) = node.content else { return }
-        let saying = Expectation.grammar.shape.keys.filter(\.isSufficient).map(\.key)
-        let hasAnswers = (given + steps).contains(where: \.traits.hasOwnAnswer)
-        guard !hasAnswers, !entries.contains(where: { saying.contains($0.key) }) else { return }
+        let keysDefiningExpectations = Expectation.grammar.shape.keys.filter(\.isSufficientAlone)
+            .map(\.key)
+        let hasAnswers = (given + steps).contains(where: \.traits.definesExpectedResponse)
+        guard !hasAnswers, !entries.contains(where: { keysDefiningExpectations.contains($0.key) })
+        else { return }
         reader.fail(
             .conflict(
                 "'expect' contains no expectation",
@@ -336,8 +339,8 @@ extension Contract {
 
     /// Returns a copy of the contract in which each crash is stored in the delivery that the crash
     /// interrupts.
-    package func crashing(_ crashes: [String: Crash]) -> Contract {
-        func crashing(_ steps: [Step]) -> [Step] {
+    package func addingCrashes(_ crashes: [String: Crash]) -> Contract {
+        func addingCrashes(_ steps: [Step]) -> [Step] {
             steps.map { step in
                 guard case .deliver(var delivery) = step, let crash = crashes[delivery.name] else {
                     return step
@@ -347,8 +350,8 @@ extension Contract {
             }
         }
         var contract = self
-        contract.given = crashing(given)
-        contract.steps = crashing(steps)
+        contract.given = addingCrashes(given)
+        contract.steps = addingCrashes(steps)
         return contract
     }
 }

@@ -20,24 +20,25 @@ struct ContractNames {
             names.axes.append(.init(name: axis.key, values: values.compactMap(\.scalar)))
         }
         for key in ["given", "steps"] {
-            for stop in GrammarWalk.of(key, in: root) {
-                collect(stop)
-                if stop.place == .contract(.request) || stop.place == .contract(.phone) {
-                    introduce(stop.node.scalar ?? "")
+            for shapedNode in GrammarWalk.of(key, in: root) {
+                collect(shapedNode)
+                if shapedNode.place == .contract(.request) || shapedNode.place == .contract(.phone)
+                {
+                    noteIntroducedName(shapedNode.node.scalar ?? "")
                 }
             }
         }
-        for stop in GrammarWalk.of("expect", in: root) { collect(stop) }
-        for user in introduced where !names.users.contains(user) && !isMisspelt(user) {
+        for shapedNode in GrammarWalk.of("expect", in: root) { collect(shapedNode) }
+        for user in introduced where !names.users.contains(user) && !isMisspelled(user) {
             names.users.append(user)
         }
     }
 
-    private mutating func collect(_ stop: GrammarWalk.Stop) {
-        let texts = expanded(stop.node.scalar ?? "")
-        switch stop.shape {
+    private mutating func collect(_ shapedNode: GrammarWalk.ShapedNode) {
+        let texts = expanded(shapedNode.node.scalar ?? "")
+        switch shapedNode.shape {
         case .name(.user, _): add(texts, to: \.users)
-        case .anyOf(.user):
+        case .nameAlternatives(.user):
             add(texts.flatMap { $0.split(separator: "|").map(String.init) }, to: \.users)
         case .name(.account, _): add(texts, to: \.accounts)
         case .name(.holder, _):
@@ -46,7 +47,7 @@ struct ContractNames {
         case .name(.delivery, .introduces): add(texts, to: \.deliveries)
         case .name(.call, .introduces): add(texts, to: \.calls)
         // Templates cannot name phones, and a reference to a delivery or a call defines none.
-        case .name(.phone, _), .name(.delivery, _), .name(.call, _), .anyOf: break
+        case .name(.phone, _), .name(.delivery, _), .name(.call, _), .nameAlternatives: break
         case .text, .scalar, .verbatim, .secret, .pattern, .flag, .count, .duration, .words,
             .openWords,
             .json, .null, .pointer, .list, .map, .construct, .either, .templated:
@@ -78,14 +79,14 @@ struct ContractNames {
     }
 
     /// Records the users whose IDs a string contains as templates, such as `{{user.ada}}`.
-    private mutating func introduce(_ text: String) {
+    private mutating func noteIntroducedName(_ text: String) {
         for text in expanded(text) { introduced += TemplateValues.users(in: [text]) }
     }
 
     /// Whether the name of a user is a misspelling of a defined name.
     ///
     /// `user1` and `user2` are two different users, not misspellings.
-    private func isMisspelt(_ user: String) -> Bool {
+    private func isMisspelled(_ user: String) -> Bool {
         func letters(_ text: String) -> String { text.filter { !$0.isNumber } }
         return Suggestion.nearest(to: user, among: names.users).map {
             letters($0) != letters(user)
@@ -95,10 +96,10 @@ struct ContractNames {
 
 extension GrammarWalk {
     /// Returns every key and scalar value below a top-level key of a contract file.
-    fileprivate static func of(_ key: String, in root: LocatedNode) -> [Stop] {
+    fileprivate static func of(_ key: String, in root: LocatedNode) -> [ShapedNode] {
         guard let node = root[key], let shape = Contract.grammar.shape[key]?.shape else {
             return []
         }
-        return GrammarWalk(node, shape).stops
+        return GrammarWalk(node, shape).shapedNodes
     }
 }

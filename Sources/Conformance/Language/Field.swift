@@ -5,17 +5,17 @@ package struct Field<Owner: Sendable>: Sendable {
 
     package var shape: KeyShape
     /// Whether a blank line precedes the key in a written file.
-    package var isSpaced = false
+    package var isPrecededByBlankLine = false
     let read: @Sendable (LocatedNode, inout Owner, inout NodeReader) -> Void
     /// The action when the mapping does not contain the key; nil: no action.
     var absent: (@Sendable (inout Owner) -> Void)?
     /// Converts the owner's value to YAML; returns nil when the key is left out.
-    let write: @Sendable (Owner) -> Written?
+    let write: @Sendable (Owner) -> YAMLNode?
 
     package init(
         _ shape: KeyShape,
         read: @escaping @Sendable (LocatedNode, inout Owner, inout NodeReader) -> Void,
-        write: @escaping @Sendable (Owner) -> Written?
+        write: @escaping @Sendable (Owner) -> YAMLNode?
     ) {
         self.shape = shape
         self.read = read
@@ -45,7 +45,7 @@ package struct Field<Owner: Sendable>: Sendable {
         _ key: String,
         _ path: any Path<Value>,
         _ syntax: Syntax<Value>,
-        default usual: Value,
+        default defaultValue: Value,
         _ doc: String,
         fallback: String? = nil
     ) -> Field {
@@ -56,10 +56,10 @@ package struct Field<Owner: Sendable>: Sendable {
             },
             write: { owner in
                 let value = owner[keyPath: path]
-                return value == usual ? nil : syntax.write(value)
+                return value == defaultValue ? nil : syntax.write(value)
             }
         )
-        field.shape.fallback = fallback ?? syntax.write(usual).line
+        field.shape.fallback = fallback ?? syntax.write(defaultValue).line
         return field
     }
 
@@ -88,14 +88,14 @@ package struct Field<Owner: Sendable>: Sendable {
     }
 
     /// Creates the field for an option: a key whose only allowed word turns the option on.
-    package static func wish(
+    package static func switchWord(
         _ key: String,
         _ path: any Path<Bool>,
         _ word: String,
-        _ what: String,
+        _ valueKind: String,
         _ doc: String
     ) -> Field {
-        value(key, path, .wish(word, what), default: false, doc, fallback: "off")
+        value(key, path, .switchWord(word, valueKind), default: false, doc, fallback: "off")
     }
 
     /// Creates the field for a key with a list; the default is an empty list.
@@ -128,24 +128,24 @@ package struct Field<Owner: Sendable>: Sendable {
     }
 
     /// A copy of the field that is written with a blank line before it.
-    package var spaced: Field {
+    package var precededByBlankLine: Field {
         var field = self
-        field.isSpaced = true
+        field.isPrecededByBlankLine = true
         return field
     }
 
     /// A copy of the field, marked as allowed in contracts for backends and in contracts for apps.
-    package var forEverybody: Field {
+    package var supportedByAllTargets: Field {
         var field = self
-        field.shape.isForEverybody = true
+        field.shape.isSupportedByAllTargets = true
         return field
     }
 
     /// A copy of the field, marked as a complete expectation: a contract needs no other key under
     /// `expect`.
-    package var sufficient: Field {
+    package var sufficientAlone: Field {
         var field = self
-        field.shape.isSufficient = true
+        field.shape.isSufficientAlone = true
         return field
     }
 

@@ -8,7 +8,7 @@ package struct GrammarReference: Sendable {
 
     /// A key of the grammar, and its path from the top of the file, for example
     /// `steps.deliver.retry`.
-    package struct Place: Hashable, Sendable {
+    package struct KeyLocation: Hashable, Sendable {
         package let path: [String]
         package let key: KeyShape
 
@@ -16,32 +16,34 @@ package struct GrammarReference: Sendable {
     }
 
     /// All keys of the grammar, each after the key that contains it.
-    package var places: [Place] { Self.places(in: root, below: [], 0) }
+    package var keyLocations: [KeyLocation] { Self.keyLocations(in: root, below: [], 0) }
 
-    private static func places(
+    private static func keyLocations(
         in construct: ConstructShape,
         below path: [String],
         _ depth: Int
-    ) -> [Place] {
-        construct.keys.flatMap { key -> [Place] in
+    ) -> [KeyLocation] {
+        construct.keys.flatMap { key -> [KeyLocation] in
             // The first key of a step identifies the step, so its other keys are listed below it.
-            let own = path + [key.key]
-            let nested = key.shape.direct.flatMap { direct -> [Place] in
-                guard key.shape.isSteps, let lead = direct.keys.first else {
-                    return places(in: direct, below: own, depth + 1)
+            let ownPath = path + [key.key]
+            let nested = key.shape.directConstructs.flatMap { directConstructs -> [KeyLocation] in
+                guard key.shape.isSteps, let lead = directConstructs.keys.first else {
+                    return keyLocations(in: directConstructs, below: ownPath, depth + 1)
                 }
-                let step = own + [lead.key]
-                return [Place(path: step, key: lead)]
-                    + lead.shape.direct.flatMap { places(in: $0, below: step, depth + 1) }
-                    + direct.keys.dropFirst().flatMap { beside -> [Place] in
-                        let place = step + [beside.key]
-                        return [Place(path: place, key: beside)]
-                            + beside.shape.direct.flatMap {
-                                places(in: $0, below: place, depth + 1)
+                let step = ownPath + [lead.key]
+                return [KeyLocation(path: step, key: lead)]
+                    + lead.shape.directConstructs.flatMap {
+                        keyLocations(in: $0, below: step, depth + 1)
+                    }
+                    + directConstructs.keys.dropFirst().flatMap { companionKeys -> [KeyLocation] in
+                        let location = step + [companionKeys.key]
+                        return [KeyLocation(path: location, key: companionKeys)]
+                            + companionKeys.shape.directConstructs.flatMap {
+                                keyLocations(in: $0, below: location, depth + 1)
                             }
                     }
             }
-            return [Place(path: own, key: key)] + nested
+            return [KeyLocation(path: ownPath, key: key)] + nested
         }
     }
 
@@ -50,28 +52,28 @@ package struct GrammarReference: Sendable {
     ///
     /// Steps exist under `given` and under `steps`; the keys of a step are returned only once,
     /// under `steps`.
-    package func places(named text: String) -> [Place] {
-        let wanted = text.split(separator: ".").map(String.init)
-        let all = places.filter { $0.path.suffix(wanted.count) == wanted[...] }
-        let isGiven = wanted.first == "given"
+    package func keyLocations(named text: String) -> [KeyLocation] {
+        let pathSuffix = text.split(separator: ".").map(String.init)
+        let all = keyLocations.filter { $0.path.suffix(pathSuffix.count) == pathSuffix[...] }
+        let isGiven = pathSuffix.first == "given"
         return all.filter { isGiven || $0.path.first != "given" || $0.path.count == 1 }
     }
 
     /// The names of all keys, to suggest a name when the user misspells one.
     package var names: [String] {
         var seen: Set<String> = []
-        return places.compactMap(\.path.last).filter { seen.insert($0).inserted }
+        return keyLocations.compactMap(\.path.last).filter { seen.insert($0).inserted }
     }
 
     // MARK: One key
 
     /// Returns the labeled lines that `assay explain` prints for a key.
-    package func explanation(of place: Place) -> [(label: String, text: String)] {
-        let key = place.key
+    package func explanation(of location: KeyLocation) -> [(label: String, text: String)] {
+        let key = location.key
         var parts = [(label: "meaning", text: key.doc), (label: "value", text: key.shape.kind)]
         if key.isRequired { parts.append(("required", "yes")) }
         if let fallback = key.fallback { parts.append(("default", fallback)) }
-        let below = key.shape.isSteps ? [] : key.shape.direct.flatMap(\.keys)
+        let below = key.shape.isSteps ? [] : key.shape.directConstructs.flatMap(\.keys)
         if !below.isEmpty {
             parts.append(("keys", below.map(\.key).joined(separator: ", ")))
         }
@@ -82,11 +84,11 @@ package struct GrammarReference: Sendable {
     // MARK: The page
 
     /// Returns the reference page in DocC's Markdown, with a table of keys for every mapping.
-    package func page(title: String, introduction: String) -> String {
+    package func page(title: String, discovery: String) -> String {
         var seen: Set<String> = []
         let constructs = [root] + root.keys.flatMap(\.shape.constructs)
         let sections = constructs.filter { seen.insert($0.name).inserted }.map(section)
-        return "# \(title)\n\n\(introduction)\n\n" + sections.joined(separator: "\n")
+        return "# \(title)\n\n\(discovery)\n\n" + sections.joined(separator: "\n")
     }
 
     private func section(_ construct: ConstructShape) -> String {
@@ -102,11 +104,11 @@ package struct GrammarReference: Sendable {
             let keys = construct.oneOf.map { "`\($0)`" }.joined(separator: ", ")
             lines += ["", "Exactly one of \(keys) is required."]
         }
-        for (key, others) in construct.beside.sorted(by: { $0.key < $1.key }) {
+        for (key, others) in construct.companionKeys.sorted(by: { $0.key < $1.key }) {
             let keys = others.map { "`\($0)`" }.joined(separator: ", ")
             lines += ["", "`\(key)` requires \(others.count > 1 ? "one of " : "")\(keys)."]
         }
-        for group in construct.exclusive {
+        for group in construct.mutuallyExclusive {
             let keys = group.map { "`\($0)`" }.joined(separator: ", ")
             lines += ["", "At most one of \(keys) is allowed."]
         }

@@ -54,15 +54,15 @@ package struct GrammarSchema {
                 )
             )
         )
-        if !construct.beside.isEmpty {
-            members.append(.init(key: "allOf", value: .array(beside(construct))))
+        if !construct.companionKeys.isEmpty {
+            members.append(.init(key: "allOf", value: .array(companionKeys(construct))))
         }
         return JSONObject(members: members)
     }
 
     /// Returns a JSON Schema condition for each key that requires another key.
-    private func beside(_ construct: ConstructShape) -> [JSONValue] {
-        construct.beside.sorted { $0.key < $1.key }.map { key, others in
+    private func companionKeys(_ construct: ConstructShape) -> [JSONValue] {
+        construct.companionKeys.sorted { $0.key < $1.key }.map { key, others in
             [
                 "if": ["required": [.string(key)]],
                 "then": ["anyOf": .array(others.map { ["required": [.string($0)]] })],
@@ -86,23 +86,24 @@ package struct GrammarSchema {
         case .text, .verbatim, .secret: ["type": "string"]
         case .json: [:]
         case .templated(let shape, _): schema(shape)
-        case .pattern(let pattern, _): orAxis(["type": "string", "pattern": .string(pattern)])
+        case .pattern(let pattern, _):
+            allowingVariantTemplate(["type": "string", "pattern": .string(pattern)])
         case .name(let kind, _):
             kind == .delivery || kind == .call
                 ? ["type": "string"]
                 : ["type": "string", "pattern": "^([A-Za-z0-9]|\\{\\{|\\}\\})+$"]
-        case .anyOf: ["type": "string", "pattern": "^[A-Za-z0-9|]+$"]
-        case .flag: orAxis(["type": "boolean"])
+        case .nameAlternatives: ["type": "string", "pattern": "^[A-Za-z0-9|]+$"]
+        case .flag: allowingVariantTemplate(["type": "boolean"])
         case .count(let range):
-            orAxis([
+            allowingVariantTemplate([
                 "type": "integer", "minimum": .integer(Int64(range.lowerBound)),
                 "maximum": .integer(Int64(range.upperBound)),
             ])
         case .duration:
-            orAxis(["type": "string", "pattern": "^[+-]?[0-9]+(ms|s|m|h|d)$"])
-        case .words(let words): orAxis(["enum": .array(words.flatMap(spellings))])
+            allowingVariantTemplate(["type": "string", "pattern": "^[+-]?[0-9]+(ms|s|m|h|d)$"])
+        case .words(let words): allowingVariantTemplate(["enum": .array(words.flatMap(spellings))])
         case .openWords(let words, let prefix):
-            orAxis([
+            allowingVariantTemplate([
                 "anyOf": [
                     ["enum": .strings(words)],
                     ["type": "string", "pattern": .string("^" + Self.anyCase(prefix))],
@@ -127,7 +128,8 @@ package struct GrammarSchema {
         var members: [JSONObject.Member] = [.init(key: "type", value: "object")]
         switch key {
         case .text, .scalar, .verbatim, .secret, .json, .templated: break
-        case .words, .pattern, .name, .anyOf, .flag, .count, .duration, .openWords, .null,
+        case .words, .pattern, .name, .nameAlternatives, .flag, .count, .duration, .openWords,
+            .null,
             .pointer, .list, .map, .construct, .either:
             members.append(.init(key: "propertyNames", value: schema(key)))
         }
@@ -150,7 +152,7 @@ package struct GrammarSchema {
         return [.string(word), value]
     }
 
-    private func orAxis(_ schema: JSONValue) -> JSONValue {
+    private func allowingVariantTemplate(_ schema: JSONValue) -> JSONValue {
         guard hasAxes else { return schema }
         return ["anyOf": [schema, ["type": "string", "pattern": "\\{\\{.+\\}\\}"]]]
     }

@@ -5,14 +5,14 @@
 /// node that fits no shape counts as a string without templates and names.
 package struct GrammarWalk {
     /// One key or scalar value of the file, with its shape in the grammar.
-    package struct Stop {
+    package struct ShapedNode {
         /// The key or scalar value in the file, as a scalar node.
         package let node: LocatedNode
         package let shape: Shape
-        package let place: TemplatePlace?
+        package let place: TemplateSlot?
     }
 
-    package private(set) var stops: [Stop] = []
+    package private(set) var shapedNodes: [ShapedNode] = []
 
     /// - Parameters:
     ///   - node: The YAML value to walk through.
@@ -24,17 +24,18 @@ package struct GrammarWalk {
     /// The shape of a string that the grammar does not describe.
     private static let unknown = Shape.text("a string")
 
-    private mutating func visit(_ node: LocatedNode, _ shape: Shape, _ place: TemplatePlace?) {
+    private mutating func visit(_ node: LocatedNode, _ shape: Shape, _ place: TemplateSlot?) {
         switch shape {
         case .templated(let shape, let place): return visit(node, shape, place)
         case .either(let shapes): return visit(node, Self.choice(of: shapes, for: node), place)
         case .secret: return
-        case .text, .scalar, .verbatim, .pattern, .name, .anyOf, .flag, .count, .duration, .words,
+        case .text, .scalar, .verbatim, .pattern, .name, .nameAlternatives, .flag, .count,
+            .duration, .words,
             .openWords, .json, .null, .pointer, .list, .map, .construct:
             break
         }
         switch node.content {
-        case .scalar: stops.append(Stop(node: node, shape: shape, place: place))
+        case .scalar: shapedNodes.append(ShapedNode(node: node, shape: shape, place: place))
         case .sequence(let elements):
             for element in elements { visit(element, Self.element(of: shape), place) }
         case .mapping(let entries): visit(entries, shape, place)
@@ -44,7 +45,7 @@ package struct GrammarWalk {
     private mutating func visit(
         _ entries: [LocatedNode.Entry],
         _ shape: Shape,
-        _ place: TemplatePlace?
+        _ place: TemplateSlot?
     ) {
         for entry in entries {
             switch shape {
@@ -57,7 +58,8 @@ package struct GrammarWalk {
             case .construct(let construct):
                 visit(entry.keyNode, Self.unknown, nil)
                 visit(entry.value, construct[entry.key]?.shape ?? Self.unknown, place)
-            case .text, .scalar, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count,
+            case .text, .scalar, .verbatim, .secret, .pattern, .name, .nameAlternatives, .flag,
+                .count,
                 .duration,
                 .words, .openWords, .null, .pointer, .list, .either, .templated:
                 visit(entry.keyNode, Self.unknown, nil)
@@ -71,7 +73,8 @@ package struct GrammarWalk {
         switch shape {
         case .list(let element, _): element
         case .json: .json
-        case .text, .scalar, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration,
+        case .text, .scalar, .verbatim, .secret, .pattern, .name, .nameAlternatives, .flag, .count,
+            .duration,
             .words,
             .openWords, .null, .pointer, .map, .construct, .either, .templated:
             unknown
@@ -81,22 +84,22 @@ package struct GrammarWalk {
     /// Returns the one of several alternative shapes that fits a YAML value, or `unknown` when none
     /// fits.
     private static func choice(of shapes: [Shape], for node: LocatedNode) -> Shape {
-        let fitting = shapes.filter { $0.takes(node) }
+        let acceptingShapes = shapes.filter { $0.acceptsKind(node) }
         let keys = Set(node.entries.map(\.key))
-        let led = fitting.first { shape in
+        let identifiedByFirstKey = acceptingShapes.first { shape in
             guard case .construct(let construct) = shape else { return false }
             return construct.keys.first.map { keys.contains($0.key) } ?? false
         }
-        return led ?? fitting.first ?? unknown
+        return identifiedByFirstKey ?? acceptingShapes.first ?? unknown
     }
 }
 
 extension Shape {
     /// Whether the shape accepts a YAML node of this kind: scalar, list or mapping.
-    fileprivate func takes(_ node: LocatedNode) -> Bool {
+    fileprivate func acceptsKind(_ node: LocatedNode) -> Bool {
         switch self {
-        case .templated(let shape, _): shape.takes(node)
-        case .either(let shapes): shapes.contains { $0.takes(node) }
+        case .templated(let shape, _): shape.acceptsKind(node)
+        case .either(let shapes): shapes.contains { $0.acceptsKind(node) }
         case .json: true
         case .list: if case .sequence = node.content { true } else { false }
         case .map: if case .mapping = node.content { true } else { false }
@@ -106,7 +109,8 @@ extension Shape {
             } else {
                 false
             }
-        case .text, .scalar, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration,
+        case .text, .scalar, .verbatim, .secret, .pattern, .name, .nameAlternatives, .flag, .count,
+            .duration,
             .words,
             .openWords, .null, .pointer:
             node.scalar != nil

@@ -92,7 +92,7 @@ package struct LocatedNode: Sendable {
     /// `{{axis+1}}` and `{{axis-1}}`.
     ///
     /// Other templates remain.
-    package func filling(_ axes: [(name: String, value: String)]) -> LocatedNode {
+    package func replacingAxes(_ axes: [(name: String, value: String)]) -> LocatedNode {
         switch content {
         case .scalar(let text, let isPlain):
             let filled = Self.fill(text, axes)
@@ -100,7 +100,7 @@ package struct LocatedNode: Sendable {
             let isWhole = filled != text && Template(text).wholeName != nil
             return LocatedNode(.scalar(filled, isPlain: isPlain || isWhole), location)
         case .sequence(let elements):
-            return LocatedNode(.sequence(elements.map { $0.filling(axes) }), location)
+            return LocatedNode(.sequence(elements.map { $0.replacingAxes(axes) }), location)
         case .mapping(let entries):
             return LocatedNode(
                 .mapping(
@@ -108,7 +108,7 @@ package struct LocatedNode: Sendable {
                         Entry(
                             key: Self.fill($0.key, axes),
                             keyLocation: $0.keyLocation,
-                            value: $0.value.filling(axes)
+                            value: $0.value.replacingAxes(axes)
                         )
                     }
                 ),

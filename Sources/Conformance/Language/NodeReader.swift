@@ -3,7 +3,7 @@
 package struct NodeReader: Sendable {
     package var errors: [ContractError] = []
     /// All uses of names in the file, for finding misspelled names.
-    package var names = Names()
+    package var names = NameUses()
     /// The location in the file of each step of a contract.
     package var places: [SourceLocation] = []
     /// Stops of the backend in the middle of a delivery, by the delivery's name.
@@ -13,7 +13,7 @@ package struct NodeReader: Sendable {
     /// The environment variables that replace `${NAME}` in a profile.
     package var environment: [String: String] = [:]
     /// Whether the profile file defines the endpoint `register`.
-    package var namesRegister = false
+    package var definesRegisterEndpoint = false
 
     package init() {}
 
@@ -94,23 +94,23 @@ package struct NodeReader: Sendable {
 
     package mutating func choice<Choice: RawRepresentable & CaseIterable>(
         _ node: LocatedNode,
-        _ what: String
+        _ valueKind: String
     ) -> Choice? where Choice.RawValue == String {
         guard let text = text(node) else { return nil }
         guard let choice = Choice(rawValue: text) else {
             let allowed = Choice.allCases.map(\.rawValue)
-            fail(.unknownValue(text, what: what, allowed: allowed), at: node.location)
+            fail(.unknownValue(text, valueKind: valueKind, allowed: allowed), at: node.location)
             return nil
         }
         return choice
     }
 
-    package mutating func word(_ node: LocatedNode, _ what: String, among allowed: [String])
+    package mutating func word(_ node: LocatedNode, _ valueKind: String, among allowed: [String])
         -> String?
     {
         guard let text = text(node) else { return nil }
         guard allowed.contains(text) else {
-            fail(.unknownValue(text, what: what, allowed: allowed), at: node.location)
+            fail(.unknownValue(text, valueKind: valueKind, allowed: allowed), at: node.location)
             return nil
         }
         return text
@@ -129,7 +129,7 @@ package struct NodeReader: Sendable {
     }
 
     /// Reads a string that may be empty, such as a header or a body.
-    package mutating func anyText(_ node: LocatedNode) -> String? {
+    package mutating func possiblyEmptyText(_ node: LocatedNode) -> String? {
         guard case .scalar(let text, _) = node.content else {
             fail(.wrongKind(expected: "a string", found: node.kind), at: node.location)
             return nil
@@ -140,23 +140,23 @@ package struct NodeReader: Sendable {
     /// Reads a name of letters and digits, and records its use with the given role.
     package mutating func name(
         _ node: LocatedNode,
-        _ kind: Names.Kind,
-        _ role: Names.Role
+        _ kind: NameUses.Kind,
+        _ role: NameUses.Role
     ) -> String? {
         guard let text = text(node), isName(text, at: node.location) else { return nil }
-        names.note(kind, role, text, at: node.location)
+        names.recordUse(kind, role, text, at: node.location)
         return text
     }
 
     /// Records the uses of the names in a mapping key, such as `ada` or `ada|ben`.
     package mutating func names(
         _ entry: LocatedNode.Entry,
-        _ kind: Names.Kind,
-        _ role: Names.Role
+        _ kind: NameUses.Kind,
+        _ role: NameUses.Role
     ) {
         for part in entry.key.split(separator: "|", omittingEmptySubsequences: false)
         where isName(String(part), at: entry.keyLocation) {
-            names.note(kind, role, String(part), at: entry.keyLocation)
+            names.recordUse(kind, role, String(part), at: entry.keyLocation)
         }
     }
 

@@ -4,7 +4,7 @@
 package enum ReferencePage: CaseIterable, Sendable {
     case clauses, findingCodes
 
-    private static let note =
+    private static let generatedPageNote =
         "This page is generated from the table that the program reads. Edit the table instead."
 
     /// Returns the Markdown of the page, as it is checked in to the repository.
@@ -26,12 +26,17 @@ package enum ReferencePage: CaseIterable, Sendable {
         var lines = [
             "# Clauses", "",
             "The requirements for a backend or an app, with reasons, typical faults and a correct "
-                + "design. `assay explain S-05` prints the same in the terminal.", "", note, "",
+                + "design. `assay explain S-05` prints the same in the terminal.", "",
+            generatedPageNote, "",
         ]
         for clause in Clause.all {
-            lines += ["## \(clause.name)", "", clause.demand, "", "Reason: \(clause.why)", ""]
+            lines += [
+                "## \(clause.name)", "", clause.requirement, "", "Reason: \(clause.rationale)", "",
+            ]
             lines += ["Typical faults:", ""] + clause.faults.map { "- \($0)" }
-            lines += ["", "Correct design: \(clause.build)", "", "Source: \(clause.source)", ""]
+            lines += [
+                "", "Correct design: \(clause.correctDesign)", "", "Source: \(clause.source)", "",
+            ]
             lines += list("Contracts", contracts.filter { $0.clause == clause.name })
         }
         let known = Set(Clause.all.map(\.name))
@@ -50,7 +55,8 @@ package enum ReferencePage: CaseIterable, Sendable {
             "# Findings", "",
             "The meaning, usual cause and remedy of each code. Codes from E901 on report no fault "
                 + "of the backend: they explain why nothing could be proven. "
-                + "`assay explain E204` prints the same in the terminal.", "", note, "",
+                + "`assay explain E204` prints the same in the terminal.", "", generatedPageNote,
+            "",
         ]
         for code in FindingCode.allCases {
             let parts = code.explanation
@@ -65,8 +71,8 @@ package enum ReferencePage: CaseIterable, Sendable {
     private static func list(_ title: String, _ contracts: [ContractHeading]) -> [String] {
         guard !contracts.isEmpty else { return [] }
         var lines = ["\(title):", ""]
-        var told: Set<String> = []
-        for contract in contracts where told.insert(contract.id).inserted {
+        var listedIDs: Set<String> = []
+        for contract in contracts where listedIDs.insert(contract.id).inserted {
             let level = contract.level == .must ? "" : " (\(contract.level.rawValue))"
             lines.append("- `\(contract.id)`\(level): \(contract.title)")
         }

@@ -2,7 +2,7 @@
 ///
 /// A renamed word in a file is an error, like any unknown word; the error names the current word.
 package enum RenamedWord {
-    private static let current: [String: [String]] = [
+    private static let currentWords: [String: [String]] = [
         "along": ["retry"],
         "answer": ["response"],
         "answers": ["status", "responses"],
@@ -30,7 +30,7 @@ package enum RenamedWord {
     ]
 
     /// The old words that were renamed.
-    package static var all: [String] { current.keys.sorted() }
+    package static var all: [String] { currentWords.keys.sorted() }
 
     /// Returns the current name of a renamed key or value.
     ///
@@ -39,6 +39,6 @@ package enum RenamedWord {
     ///   - allowed: The words that the language accepts at the place of the unknown word.
     /// - Returns: The current name, or nil when the word was not renamed.
     package static func name(of word: String, among allowed: [String]) -> String? {
-        current[word]?.first { allowed.contains($0) }
+        currentWords[word]?.first { allowed.contains($0) }
     }
 }

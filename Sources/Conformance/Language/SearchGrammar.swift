@@ -8,7 +8,7 @@ extension Search {
             "vary",
             "'vary'",
             "Variations of one event that must make no difference to a tolerant backend.",
-            blank: { _ in Generated() }
+            makeEmptyOwner: { _ in Generated() }
         ) {
             Field.required("what", \.variation, .choice("variation"), "The kind of variation.")
             Field.value(
@@ -34,7 +34,7 @@ extension Search {
     }
 
     /// The number of sampled orders for `orders: every` with more than `permutedCountMax` events.
-    static let usualSampleSize = 40
+    static let defaultSampleSize = 40
 }
 
 /// The three contract keys that expand a contract to many runs.
@@ -58,9 +58,9 @@ extension Field where Owner == Contract {
             read: { node, reader in
                 if node.json.int64 != nil { return reader.count(node, in: sizes) }
                 return reader.word(node, "value of 'orders' (or a number)", among: ["every"])
-                    .map { _ in Search.usualSampleSize }
+                    .map { _ in Search.defaultSampleSize }
             },
-            write: { $0 == Search.usualSampleSize ? .plain("every") : .number($0) }
+            write: { $0 == Search.defaultSampleSize ? .plain("every") : .number($0) }
         )
         return .choice(
             "orders",

@@ -14,9 +14,9 @@ package indirect enum Shape: Hashable, Sendable {
     /// readers.
     case pattern(String, String)
     /// A name of letters and digits.
-    case name(Names.Kind, Names.Role)
+    case name(NameUses.Kind, NameUses.Role)
     /// Names of letters and digits, separated by `|`.
-    case anyOf(Names.Kind)
+    case nameAlternatives(NameUses.Kind)
     case flag
     case count(ClosedRange<Int>)
     /// A duration, written as a number and a unit, such as `5m`.
@@ -36,19 +36,19 @@ package indirect enum Shape: Hashable, Sendable {
     case construct(ConstructShape)
     case either([Shape])
     /// A value of another shape, whose strings may contain the templates of a place.
-    case templated(Shape, TemplatePlace)
+    case templated(Shape, TemplateSlot)
 }
 
 /// A place in a contract or profile where strings may contain templates, such as `{{user.ada}}`.
-package enum TemplatePlace: Hashable, Sendable {
-    case contract(TemplateScope.ContractPlace)
-    case profile(TemplateScope.ProfilePlace)
+package enum TemplateSlot: Hashable, Sendable {
+    case contract(TemplateScope.ContractSlot)
+    case profile(TemplateScope.ProfileSlot)
 
     /// The template words that are available at this place, such as `user` in `{{user.ada}}`.
     package var words: [TemplateWord] {
         switch self {
-        case .contract(let place): place.words
-        case .profile(let place): place.words
+        case .contract(let slot): slot.words
+        case .profile(let slot): slot.words
         }
     }
 }
@@ -65,9 +65,9 @@ package struct ConstructShape: Hashable, Sendable {
     package var oneOf: [String] = []
     /// The keys that are allowed only together with another key, each with the list of possible
     /// other keys.
-    package var beside: [String: [String]] = [:]
+    package var companionKeys: [String: [String]] = [:]
     /// Groups of keys of which at most one is allowed.
-    package var exclusive: [[String]] = []
+    package var mutuallyExclusive: [[String]] = []
 
     package subscript(key: String) -> KeyShape? { keys.first { $0.key == key } }
 
@@ -96,9 +96,9 @@ package struct KeyShape: Hashable, Sendable {
     package let doc: String
     package var isRequired = false
     /// Whether the key is allowed in contracts for backends and in contracts for apps.
-    package var isForEverybody = false
+    package var isSupportedByAllTargets = false
     /// Whether the key alone makes its mapping a complete expectation.
-    package var isSufficient = false
+    package var isSufficientAlone = false
     /// The default value as shown to readers; nil: the key has no default value.
     package var fallback: String?
     /// The first version of Assay that accepts the key.
@@ -117,10 +117,13 @@ extension Shape {
     /// A short description of the allowed values, for the reference page and error messages.
     package var kind: String {
         switch self {
-        case .text(let what), .scalar(let what), .verbatim(let what), .pattern(_, let what): what
+        case .text(let valueKind), .scalar(let valueKind), .verbatim(let valueKind),
+            .pattern(_, let valueKind):
+            valueKind
         case .secret: "a string; `${NAME}` and `${NAME:-default}` insert environment variables"
         case .name(let kind, _): "the name of a \(kind.rawValue)"
-        case .anyOf(let kind): "the name of a \(kind.rawValue), or several names: `ada|bob`"
+        case .nameAlternatives(let kind):
+            "the name of a \(kind.rawValue), or several names: `ada|bob`"
         case .flag: "`true` or `false`"
         case .count(let range): "a number from \(range.lowerBound) to \(range.upperBound)"
         case .duration: "a duration: `200ms`, `2s`, `5m`, `1h`, `30d`"
@@ -153,7 +156,8 @@ extension Shape {
         case .map(let key, let value, _): key.constructs + value.constructs
         case .either(let shapes): shapes.flatMap(\.constructs)
         case .templated(let shape, _): shape.constructs
-        case .text, .scalar, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration,
+        case .text, .scalar, .verbatim, .secret, .pattern, .name, .nameAlternatives, .flag, .count,
+            .duration,
             .words,
             .openWords, .json, .null, .pointer:
             []
@@ -162,14 +166,15 @@ extension Shape {
 
     /// The shapes of the mappings with fixed keys at exactly this place, or in the elements of a
     /// list at this place.
-    package var direct: [ConstructShape] {
+    package var directConstructs: [ConstructShape] {
         switch self {
         case .construct(let construct): [construct]
-        case .list(let element, _): element.direct
-        case .map(_, let value, _): value.direct
-        case .either(let shapes): shapes.flatMap(\.direct)
-        case .templated(let shape, _): shape.direct
-        case .text, .scalar, .verbatim, .secret, .pattern, .name, .anyOf, .flag, .count, .duration,
+        case .list(let element, _): element.directConstructs
+        case .map(_, let value, _): value.directConstructs
+        case .either(let shapes): shapes.flatMap(\.directConstructs)
+        case .templated(let shape, _): shape.directConstructs
+        case .text, .scalar, .verbatim, .secret, .pattern, .name, .nameAlternatives, .flag, .count,
+            .duration,
             .words,
             .openWords, .json, .null, .pointer:
             []

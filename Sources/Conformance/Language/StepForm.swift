@@ -7,7 +7,7 @@ package struct StepForm: Sendable {
     /// `restart: {during: …}` does.
     let read: @Sendable (LocatedNode, inout NodeReader) -> Step?
     /// Converts a step to YAML; returns nil for a step that has another form.
-    let write: @Sendable (Step) -> Written?
+    let write: @Sendable (Step) -> YAMLNode?
 
     /// Creates the form of a step with several keys, the first of which identifies the kind of
     /// step.
@@ -32,9 +32,9 @@ package struct StepForm: Sendable {
         write: @escaping @Sendable (Step) -> Value?
     ) {
         self.key = key
-        var only = KeyShape(key, syntax.shape, doc)
-        only.isRequired = true
-        let shape = ConstructShape(name: "step-\(key)", owner: "a step", doc: doc, keys: [only])
+        var onlyKey = KeyShape(key, syntax.shape, doc)
+        onlyKey.isRequired = true
+        let shape = ConstructShape(name: "step-\(key)", owner: "a step", doc: doc, keys: [onlyKey])
         self.shape = shape
         self.read = { node, reader in
             reader.mapping(node, allowed: [key])[key].flatMap { read($0, &reader) }
@@ -62,7 +62,7 @@ package struct StepForm: Sendable {
 
 extension Step {
     /// The YAML forms of all steps, in the order in which help texts list them.
-    package static let forms: [StepForm] = [
+    package static let yamlForms: [StepForm] = [
         .register, .deliver, .look, .pass, .call, .request, .together, .restart,
         .provider(.oneSignal), .provider(.revenueCat), .firebase, .account(.revoke),
         .account(.disable), .createAccount, .name, .app, .phone, .bridge, .backend, .store,
@@ -70,25 +70,25 @@ extension Step {
 
     /// The syntax of a list of steps.
     static let list = Syntax<[Step]>(
-        .list(.either(forms.map { .construct($0.shape) }), countMin: 0),
+        .list(.either(yamlForms.map { .construct($0.shape) }), countMin: 0),
         read: { node, reader in
             reader.sequence(node).compactMap { node in
-                reader.names.noteTemplates(in: node)
+                reader.names.recordTemplateUses(in: node)
                 let step = read(node, &reader)
                 if step != nil { reader.places.append(node.location) }
                 return step
             }
         },
         write: { steps in
-            .list(steps.flatMap { step in forms.compactMap { $0.write(step) } })
+            .list(steps.flatMap { step in yamlForms.compactMap { $0.write(step) } })
         }
     )
 
     private static func read(_ node: LocatedNode, _ reader: inout NodeReader) -> Step? {
         guard let entries = reader.entries(node) else { return nil }
-        let keys = forms.map(\.key)
+        let keys = yamlForms.map(\.key)
         for entry in entries {
-            if let form = forms.first(where: { $0.key == entry.key }) {
+            if let form = yamlForms.first(where: { $0.key == entry.key }) {
                 return form.read(node, &reader)
             }
         }

@@ -6,12 +6,12 @@ package struct Syntax<Value: Sendable>: Sendable {
     package let shape: Shape
     /// Reads a value from a YAML node; returns nil after reporting an error.
     package let read: @Sendable (LocatedNode, inout NodeReader) -> Value?
-    package let write: @Sendable (Value) -> Written
+    package let write: @Sendable (Value) -> YAMLNode
 
     package init(
         _ shape: Shape,
         read: @escaping @Sendable (LocatedNode, inout NodeReader) -> Value?,
-        write: @escaping @Sendable (Value) -> Written
+        write: @escaping @Sendable (Value) -> YAMLNode
     ) {
         self.shape = shape
         self.read = read
@@ -20,14 +20,14 @@ package struct Syntax<Value: Sendable>: Sendable {
 
     /// Returns a copy of the syntax whose strings may contain the templates of a place in a
     /// contract.
-    package func templated(_ place: TemplateScope.ContractPlace) -> Syntax {
-        Syntax(.templated(shape, .contract(place)), read: read, write: write)
+    package func templated(_ slot: TemplateScope.ContractSlot) -> Syntax {
+        Syntax(.templated(shape, .contract(slot)), read: read, write: write)
     }
 
     /// Returns a copy of the syntax whose strings may contain the templates of a place in a
     /// profile.
-    package func templated(_ place: TemplateScope.ProfilePlace) -> Syntax {
-        Syntax(.templated(shape, .profile(place)), read: read, write: write)
+    package func templated(_ slot: TemplateScope.ProfileSlot) -> Syntax {
+        Syntax(.templated(shape, .profile(slot)), read: read, write: write)
     }
 
     /// Returns a syntax with the same notation for another Swift type, using these two conversions.
@@ -45,16 +45,16 @@ package struct Syntax<Value: Sendable>: Sendable {
 
 extension Syntax where Value == String {
     /// Returns the syntax of a string that is not empty.
-    package static func text(_ what: String) -> Syntax {
-        Syntax(.text(what), read: { $1.text($0) }, write: { .text($0) })
+    package static func text(_ valueKind: String) -> Syntax {
+        Syntax(.text(valueKind), read: { $1.text($0) }, write: { .text($0) })
     }
 
     /// Returns the syntax of a string that may be empty and is written in quotes.
-    package static func verbatim(_ what: String) -> Syntax {
-        Syntax(.verbatim(what), read: { $1.anyText($0) }, write: { .quoted($0) })
+    package static func verbatim(_ valueKind: String) -> Syntax {
+        Syntax(.verbatim(valueKind), read: { $1.possiblyEmptyText($0) }, write: { .quoted($0) })
     }
 
-    package static func name(_ kind: Names.Kind, _ role: Names.Role) -> Syntax {
+    package static func name(_ kind: NameUses.Kind, _ role: NameUses.Role) -> Syntax {
         Syntax(
             .name(kind, role),
             read: { $1.name($0, kind, role) },
@@ -63,8 +63,8 @@ extension Syntax where Value == String {
     }
 
     /// Returns the syntax of one word from a closed set.
-    package static func word(_ what: String, among words: [String]) -> Syntax {
-        Syntax(.words(words), read: { $1.word($0, what, among: words) }, write: { .text($0) })
+    package static func word(_ valueKind: String, among words: [String]) -> Syntax {
+        Syntax(.words(words), read: { $1.word($0, valueKind, among: words) }, write: { .text($0) })
     }
 
     /// Returns the syntax of a mapping's key from a fixed set.
@@ -82,15 +82,15 @@ extension Syntax where Value == String {
     }
 
     /// Returns the syntax of a mapping's key that may be any string.
-    package static func anyKey(_ what: String) -> Syntax {
-        Syntax(.text(what), read: { $1.anyText($0) }, write: { .text($0) })
+    package static func anyKey(_ valueKind: String) -> Syntax {
+        Syntax(.text(valueKind), read: { $1.possiblyEmptyText($0) }, write: { .text($0) })
     }
 
     /// Returns the syntax of one word from a set that the provider may extend.
     ///
     /// An unknown word must start with the prefix.
     package static func openWord(
-        _ what: String,
+        _ valueKind: String,
         among words: [String],
         prefix: String = "FUTURE_"
     ) -> Syntax {
@@ -99,7 +99,10 @@ extension Syntax where Value == String {
             read: { node, reader in
                 guard let text = reader.text(node) else { return nil }
                 if words.contains(text) || text.uppercased().hasPrefix(prefix) { return text }
-                reader.fail(.unknownValue(text, what: what, allowed: words), at: node.location)
+                reader.fail(
+                    .unknownValue(text, valueKind: valueKind, allowed: words),
+                    at: node.location
+                )
                 return nil
             },
             write: { .text($0) }
@@ -115,10 +118,10 @@ extension Syntax where Value == Bool {
     /// Returns the syntax of an option that a single word turns on.
     ///
     /// An option that is off is not written.
-    package static func wish(_ word: String, _ what: String) -> Syntax {
+    package static func switchWord(_ word: String, _ valueKind: String) -> Syntax {
         Syntax(
             .words([word]),
-            read: { $1.word($0, what, among: [word]) != nil },
+            read: { $1.word($0, valueKind, among: [word]) != nil },
             write: { _ in .plain(word) }
         )
     }
@@ -157,10 +160,10 @@ extension Syntax where Value == JSONPointer {
 
 extension Syntax where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// Returns the syntax of an enumeration's case, written as the raw value of the case.
-    package static func choice(_ what: String) -> Syntax {
+    package static func choice(_ valueKind: String) -> Syntax {
         Syntax(
             .words(Value.allCases.map(\.rawValue)),
-            read: { $1.choice($0, what) },
+            read: { $1.choice($0, valueKind) },
             write: { .text($0.rawValue) }
         )
     }
@@ -246,7 +249,7 @@ extension Syntax {
             },
             write: { values in
                 let entries = values.map { pair in
-                    Written.Entry(key.write(pair.key).content, value.write(pair.value))
+                    YAMLNode.Entry(key.write(pair.key).content, value.write(pair.value))
                 }.sorted { $0.key < $1.key }
                 return isBlock ? .block(entries) : .flow(entries)
             }

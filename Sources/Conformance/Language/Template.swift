@@ -19,7 +19,7 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
     package private(set) var pieces: [Piece] = []
 
     package init(_ text: String) {
-        guard Self.hasBraces(text) else {
+        guard Self.containsOpeningBraces(text) else {
             append(text)
             return
         }
@@ -64,13 +64,13 @@ package struct Template: Hashable, Sendable, CustomStringConvertible {
 
     /// Returns a string with its braces escaped, so that it is parsed as literal text.
     package static func escaped(_ text: String) -> String {
-        hasBraces(text) ? text.replacing("{{", with: "{{{{") : text
+        containsOpeningBraces(text) ? text.replacing("{{", with: "{{{{") : text
     }
 
     /// Whether a string contains `{{`.
     ///
     /// The check is one scan of the bytes, because most strings contain no template.
-    private static func hasBraces(_ text: String) -> Bool {
+    private static func containsOpeningBraces(_ text: String) -> Bool {
         var isOpen = false
         for byte in text.utf8 {
             if byte == UInt8(ascii: "{"), isOpen { return true }

@@ -20,7 +20,7 @@ package struct TemplateChecks {
         let collector = ContractNames(root)
         names = collector.names
         axisNodes = collector.axisNodes
-        check(root, Contract.grammar.shape, but: ["variants"])
+        check(root, Contract.grammar.shape, ignoring: ["variants"])
     }
 
     /// - Parameters:
@@ -28,21 +28,21 @@ package struct TemplateChecks {
     ///   - lines: The lines of the file.
     package init(profile root: LocatedNode, lines: [String]) {
         finder = TemplateFinder(lines: lines)
-        check(root, Profile.grammar.shape, but: [])
+        check(root, Profile.grammar.shape, ignoring: [])
     }
 
     private mutating func check(
         _ root: LocatedNode,
         _ construct: ConstructShape,
-        but left: [String]
+        ignoring ignoredKeys: [String]
     ) {
-        let entries = root.entries.filter { !left.contains($0.key) }
+        let entries = root.entries.filter { !ignoredKeys.contains($0.key) }
         let rest = LocatedNode(.mapping(entries), root.location)
-        for stop in GrammarWalk(rest, .construct(construct)).stops {
-            let scope = TemplateScope(stop.place?.words ?? [], names: names)
-            check(stop.node, scope)
+        for shapedNode in GrammarWalk(rest, .construct(construct)).shapedNodes {
+            let scope = TemplateScope(shapedNode.place?.words ?? [], names: names)
+            check(shapedNode.node, scope)
             for axis in names.axes
-            where Template(stop.node.scalar ?? "").names.contains(where: axis.knows) {
+            where Template(shapedNode.node.scalar ?? "").names.contains(where: axis.allows) {
                 // The value of an axis cannot contain an axis.
                 var names = names
                 names.axes = []
@@ -104,13 +104,13 @@ struct TemplateFinder {
         at location: SourceLocation
     ) -> SourceLocation {
         let spelling = String(text.dropFirst(problem.offset).prefix(problem.length))
-        var before = Self.count(of: spelling, in: text.prefix(problem.offset))
+        var occurrencesToSkip = Self.count(of: spelling, in: text.prefix(problem.offset))
         let lines = self.lines.isEmpty ? [] : self.lines[min(location.line, self.lines.count)...]
         for (index, line) in ([location.text] + lines).enumerated() {
             var rest = line.dropFirst(index == 0 ? location.column - 1 : 0)
             while let found = rest.firstRange(of: spelling) {
                 rest = rest[found.upperBound...]
-                if before == 0 {
+                if occurrencesToSkip == 0 {
                     return SourceLocation(
                         path: location.path,
                         line: location.line + index,
@@ -119,7 +119,7 @@ struct TemplateFinder {
                         length: problem.length
                     )
                 }
-                before -= 1
+                occurrencesToSkip -= 1
             }
         }
         return location

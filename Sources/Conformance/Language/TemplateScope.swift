@@ -14,15 +14,15 @@ package struct TemplateScope: Hashable, Sendable {
     }
 
     /// Creates the scope of a place in a contract.
-    package init(_ place: ContractPlace, names: TemplateNames) {
-        self.init(place.words, names: names)
+    package init(_ slot: ContractSlot, names: TemplateNames) {
+        self.init(slot.words, names: names)
     }
 
     /// Creates the scope of a place in a profile.
-    package init(_ place: ProfilePlace) { self.init(place.words) }
+    package init(_ slot: ProfileSlot) { self.init(slot.words) }
 
     /// A place in a contract where strings may contain templates.
-    package enum ContractPlace: String, Hashable, Sendable, CaseIterable {
+    package enum ContractSlot: String, Hashable, Sendable, CaseIterable {
         /// A path, body or string that is sent to the backend (keys `send`, `body`, `text`, `raw`,
         /// `set`).
         case request
@@ -46,28 +46,28 @@ package struct TemplateScope: Hashable, Sendable {
         case none
 
         package var words: [TemplateWord] {
-            let story: [TemplateWord] = [
+            let commonWords: [TemplateWord] = [
                 .user, .anonymous, .device, .eventID, .account, .password, .now, .date,
             ]
             switch self {
-            case .request: return story + [.some, .long]
-            case .header: return story + [.some, .long, .idToken]
-            case .call: return story + [.some, .long, .proof]
+            case .request: return commonWords + [.some, .long]
+            case .header: return commonWords + [.some, .long, .idToken]
+            case .call: return commonWords + [.some, .long, .proof]
             case .claim:
                 return [
                     .user, .anonymous, .device, .eventID, .account, .password, .seconds, .some,
                     .long, .proof,
                 ]
-            case .answer: return story + [.some, .long] + TemplateWord.matchers
-            case .state: return story + [.eventField]
-            case .phone, .value: return story + [.long]
+            case .answer: return commonWords + [.some, .long] + TemplateWord.matchers
+            case .state: return commonWords + [.eventField]
+            case .phone, .value: return commonWords + [.long]
             case .none: return []
             }
         }
     }
 
     /// A place in a profile where strings may contain templates.
-    package enum ProfilePlace: String, Hashable, Sendable, CaseIterable {
+    package enum ProfileSlot: String, Hashable, Sendable, CaseIterable {
         /// The values of the profile keys `target`, `start.command` and `start.env`.
         case start
         /// The path and body of an endpoint.
@@ -112,7 +112,7 @@ package struct TemplateScope: Hashable, Sendable {
                 case .accessAnswer: ["access", "product"]
                 case .none: []
                 }
-            return names.map { TemplateWord($0, .exactly, .text, "a template of profiles") }
+            return names.map { TemplateWord($0, .exactWord, .text, "a template of profiles") }
         }
     }
 
@@ -126,7 +126,7 @@ package struct TemplateScope: Hashable, Sendable {
             switch token.kind {
             case .text: return nil
             case .name(let text):
-                if knows(text) { return nil }
+                if allows(text) { return nil }
                 name = text
             case .unclosed: name = ""
             }
@@ -143,8 +143,8 @@ package struct TemplateScope: Hashable, Sendable {
     }
 
     /// Whether a template name, such as `user.ada`, is available at this place.
-    package func knows(_ name: String) -> Bool {
-        names.axes.contains { $0.knows(name) } || words.contains { $0.knows(name, names) }
+    package func allows(_ name: String) -> Bool {
+        names.axes.contains { $0.allows(name) } || words.contains { $0.allows(name, names) }
     }
 
     /// All available template names as written in a file; `NAME` is a placeholder for a freely
@@ -158,9 +158,11 @@ package struct TemplateScope: Hashable, Sendable {
     private func nearest(to name: String, among known: [String]) -> String? {
         // Suggests the same offset for the time word that is available here, for example seconds in
         // place of milliseconds.
-        for word in TemplateWord.moments where word.knows(name, names) {
+        for word in TemplateWord.timeWords where word.allows(name, names) {
             let rest = name.dropFirst(word.word.count)
-            if let other = words.first(where: { $0.form == .moment }) { return other.word + rest }
+            if let other = words.first(where: { $0.form == .timeOffset }) {
+                return other.word + rest
+            }
         }
         // The offset does not count when names are compared.
         let letters = Array(name)
@@ -168,10 +170,10 @@ package struct TemplateScope: Hashable, Sendable {
             "+-".contains(letters[$0]) && letters[$0 + 1].isNumber
         }
         let head = String(letters[..<(cut ?? letters.endIndex)])
-        let near = Suggestion.nearest(to: head, among: known).map {
+        let similarName = Suggestion.nearest(to: head, among: known).map {
             $0 + name.dropFirst(head.count)
         }
-        return near == name ? nil : near
+        return similarName == name ? nil : similarName
     }
 }
 
@@ -207,7 +209,7 @@ package struct TemplateNames: Hashable, Sendable {
 
         /// Whether a template name belongs to the axis: `copies`, and also `copies-1` when all
         /// values are whole numbers.
-        package func knows(_ text: String) -> Bool {
+        package func allows(_ text: String) -> Bool {
             if text == name { return true }
             return !values.isEmpty
                 && values.allSatisfy { Self.value(of: text, name, $0) != nil }

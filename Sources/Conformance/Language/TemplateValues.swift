@@ -69,7 +69,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     // MARK: Filling
 
     package mutating func value(of name: String) -> TemplateValue {
-        if let moment = moment(name) { return moment }
+        if let timeValue = timeValue(name) { return timeValue }
         guard let dot = name.firstIndex(of: ".") else { return .unknown }
         let (word, member) = (String(name[..<dot]), String(name[name.index(after: dot)...]))
         return switch word {
@@ -80,9 +80,9 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         case "account": .value(.string(namespace.accountID(of: member)))
         case "password": .value(.string(namespace.password(of: member)))
         case "id-token": Self.value(tokens[member].map(JSONValue.string))
-        case "some": .value(remembered(member))
-        case "long": TemplateWord.count(member).map { .value(.string(long($0))) } ?? .unknown
-        default: ofContract(word, member)
+        case "some": .value(fixedOrGeneratedValue(member))
+        case "long": TemplateWord.count(member).map { .value(.string(longText($0))) } ?? .unknown
+        default: valueOfNamedItem(word, member)
         }
     }
 
@@ -92,13 +92,13 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
 
     /// Returns the value of a template that starts with a name of the contract, such as
     /// `{{purchase.expiration_at_ms}}` or `{{first.proof}}`.
-    private func ofContract(_ word: String, _ member: String) -> TemplateValue {
+    private func valueOfNamedItem(_ word: String, _ member: String) -> TemplateValue {
         if let event = events[word] { return Self.value(event[member]) }
         if member == "proof" { return Self.value(proofs[word].map(JSONValue.string)) }
         return .unknown
     }
 
-    private func moment(_ name: String) -> TemplateValue? {
+    private func timeValue(_ name: String) -> TemplateValue? {
         if let offset = TemplateWord.offset(in: name, after: "now") {
             return .value(.integer((base + offset).milliseconds))
         }
@@ -109,18 +109,18 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         return clock.map { .value(.integer(($0 + offset).seconds)) } ?? .absent
     }
 
-    private func isKnown(_ name: String) -> Bool { known[name] != nil || given[name] != nil }
+    private func hasValue(_ name: String) -> Bool { known[name] != nil || given[name] != nil }
 
-    private mutating func remembered(_ name: String) -> JSONValue {
+    private mutating func fixedOrGeneratedValue(_ name: String) -> JSONValue {
         if let value = known[name] { return value }
         // Ends the recursion when a value refers to itself.
         known[name] = .null
-        let value = given[name].map { fill($0) } ?? madeUp(name)
+        let value = given[name].map { fill($0) } ?? generatedValue(name)
         known[name] = value
         return value
     }
 
-    private func long(_ count: Int) -> String {
+    private func longText(_ count: Int) -> String {
         let id = namespace.name + "-"
         return count > id.count
             ? id + String(repeating: "x", count: count - id.count)
@@ -131,7 +131,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     ///
     /// The form of the value depends on the first letters of `NAME`: `email1` gets an email
     /// address.
-    private func madeUp(_ name: String) -> JSONValue {
+    private func generatedValue(_ name: String) -> JSONValue {
         switch name.prefix(while: \.isLetter) {
         case "email": .string("\(name)-\(namespace.hex("some", name, count: 8))@example.com")
         case "device", "uuid": .string(namespace.installID(of: "some " + name))
@@ -161,7 +161,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
 
     /// Returns every difference between a response's headers or body and the pattern.
     package mutating func match(
-        _ pattern: AnswerPattern,
+        _ pattern: ResponsePattern,
         _ response: HTTPMessage.Response
     ) -> [Mismatch] {
         var found: [Mismatch] = []
@@ -231,7 +231,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
                 if let value = found[key] {
                     mismatches += match(member.value, value, at: place, written: written)
                 } else {
-                    let text = Self.shown(member.value, at: place)
+                    let text = Self.messageText(member.value, at: place)
                     var missing = Mismatch(pointer: place, expected: text, actual: nil)
                     missing.written = written
                     mismatches.append(missing)
@@ -256,14 +256,19 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
             let filled = copy.fill(JSONValue.string(text))
             let meaning = filled == .string(text) ? "" : " (\(text))"
             var found = mismatch(
-                Self.shown(filled, at: pointer) + meaning,
-                Self.shown(actual, at: pointer)
+                Self.messageText(filled, at: pointer) + meaning,
+                Self.messageText(actual, at: pointer)
             )
             found.names = known(text)
             return [found]
         default:
             if pattern == actual { return [] }
-            return [mismatch(Self.shown(pattern, at: pointer), Self.shown(actual, at: pointer))]
+            return [
+                mismatch(
+                    Self.messageText(pattern, at: pointer),
+                    Self.messageText(actual, at: pointer)
+                )
+            ]
         }
     }
 
@@ -283,8 +288,8 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     ///
     /// Returns whether the string matched the template.
     private mutating func learn(_ template: Template, from actual: String) -> Bool {
-        let open = template.pieces.indices.filter { remembering(template.pieces[$0]) != nil }
-        guard open.count == 1, let name = remembering(template.pieces[open[0]]), !isKnown(name)
+        let open = template.pieces.indices.filter { valueName(template.pieces[$0]) != nil }
+        guard open.count == 1, let name = valueName(template.pieces[open[0]]), !hasValue(name)
         else { return false }
         let before = fill(template.pieces[..<open[0]])
         let after = fill(template.pieces[(open[0] + 1)...])
@@ -302,7 +307,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     private mutating func learn(_ match: TextMatch, from actual: String) -> Bool {
         guard let captured = match.captures(in: actual) else { return false }
         for (name, text) in captured {
-            guard let some = remembering(.name(name)) else { continue }
+            guard let some = valueName(.name(name)) else { continue }
             known[some] = .string(text)
         }
         return true
@@ -312,12 +317,12 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     /// known yet.
     private mutating func known(_ piece: Template.Piece) -> String? {
         if case .text(let text) = piece { return text }
-        if let name = remembering(piece), !isKnown(name) { return nil }
+        if let name = valueName(piece), !hasValue(name) { return nil }
         return fill([piece])
     }
 
     /// Returns the `NAME` when a piece of a template is `{{some.NAME}}`; nil for any other piece.
-    private func remembering(_ piece: Template.Piece) -> String? {
+    private func valueName(_ piece: Template.Piece) -> String? {
         guard case .name(let name) = piece else { return nil }
         return TemplateWord.member(of: name, after: TemplateWord.some.word)
     }
@@ -352,17 +357,17 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
         case "any.timestamp": return Masking.instant(actual) != nil
         default: break
         }
-        if let some = remembering(.name(name)), !isKnown(some) {
+        if let some = valueName(.name(name)), !hasValue(some) {
             known[some] = actual
             return true
         }
         // A time has many notations, so the times are compared; the value must still be a string.
         if let offset = TemplateWord.offset(in: name, after: TemplateWord.date.word) {
-            let moment = base + offset
+            let timeValue = base + offset
             guard let found = actual.string.flatMap({ Instant(iso8601: $0) }) else { return false }
             // A string without a fraction was truncated to whole seconds.
-            return found == moment
-                || found.milliseconds % 1000 == 0 && found.seconds == moment.seconds
+            return found == timeValue
+                || found.milliseconds % 1000 == 0 && found.seconds == timeValue.seconds
         }
         return value(of: name) == .value(actual)
     }
@@ -381,7 +386,7 @@ package struct TemplateValues: TemplateSource, Hashable, Sendable {
     /// Returns a JSON value on one line for messages, truncated to 60 characters.
     ///
     /// The value is hidden when its key is the name of a secret.
-    private static func shown(_ value: JSONValue, at pointer: JSONPointer) -> String {
+    private static func messageText(_ value: JSONValue, at pointer: JSONPointer) -> String {
         let names = pointer.tokens.map(SecretNames.normal).compactMap {
             SecretNames.member($0) ?? SecretNames.header($0)
         }

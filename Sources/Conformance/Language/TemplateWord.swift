@@ -18,18 +18,18 @@ package struct TemplateWord: Hashable, Sendable {
     /// The form of a template: the text that accompanies the template's word.
     package enum Form: Hashable, Sendable {
         /// The template is only the word: `any.uuid`.
-        case exactly
+        case exactWord
         /// The template is the word with an optional time offset: `now-1h`.
-        case moment
+        case timeOffset
         /// The template is the word and a name that the contract defines: `user.ada`.
         case user, delivery, account
         /// The template is the word and a freely chosen name of letters, digits, `-` and `_`:
         /// `some.token1`.
-        case ownName
+        case freeName
         /// The template is the word and a whole number from 1 to 100,000: `long.101`.
         case count
         /// The template is the name of a call and the word: `first.proof`.
-        case ofCall
+        case memberOfCall
         /// The template is the name of a delivery and a field of its event:
         /// `purchase.expiration_at_ms`.
         case fieldOfDelivery
@@ -79,19 +79,19 @@ package struct TemplateWord: Hashable, Sendable {
     static let password = TemplateWord("password", .account, .text, "the password of the account")
     static let now = TemplateWord(
         "now",
-        .moment,
+        .timeOffset,
         .milliseconds,
         "the start of the run in milliseconds since 1970, plus an offset"
     )
     static let date = TemplateWord(
         "date",
-        .moment,
+        .timeOffset,
         .date,
         "the start of the run, plus an offset, as an ISO 8601 string in UTC"
     )
     static let seconds = TemplateWord(
         "seconds",
-        .moment,
+        .timeOffset,
         .seconds,
         "the real time in seconds since 1970, as used to verify tokens"
     )
@@ -103,7 +103,7 @@ package struct TemplateWord: Hashable, Sendable {
     )
     static let some = TemplateWord(
         "some",
-        .ownName,
+        .freeName,
         .anything,
         "the same value at every use, generated or learned"
     )
@@ -115,7 +115,7 @@ package struct TemplateWord: Hashable, Sendable {
     )
     static let proof = TemplateWord(
         "proof",
-        .ofCall,
+        .memberOfCall,
         .text,
         "the proof in the response to the call"
     )
@@ -128,25 +128,25 @@ package struct TemplateWord: Hashable, Sendable {
 
     /// Template words that match any value of a kind in a response, such as `any.number`.
     static let matchers = ["any", "any.uuid", "any.timestamp", "any.number", "any.text"].map {
-        TemplateWord($0, .exactly, .anything, "any value of this kind, also inside a string")
+        TemplateWord($0, .exactWord, .anything, "any value of this kind, also inside a string")
     }
 
-    static let moments = [now, date, seconds]
+    static let timeWords = [now, date, seconds]
 
     // MARK: Reading
 
     /// Whether a template name, such as `user.ada`, starts with this word and has the form of this
     /// word.
-    func knows(_ name: String, _ names: TemplateNames) -> Bool {
+    func allows(_ name: String, _ names: TemplateNames) -> Bool {
         switch form {
-        case .exactly: name == word
-        case .moment: Self.offset(in: name, after: word) != nil
+        case .exactWord: name == word
+        case .timeOffset: Self.offset(in: name, after: word) != nil
         case .user: Self.member(of: name, after: word).map(names.users.contains) ?? false
         case .delivery: Self.member(of: name, after: word).map(names.deliveries.contains) ?? false
         case .account: Self.member(of: name, after: word).map(names.accounts.contains) ?? false
-        case .ownName: Self.member(of: name, after: word).map(Self.isName) ?? false
+        case .freeName: Self.member(of: name, after: word).map(Self.isName) ?? false
         case .count: Self.member(of: name, after: word).flatMap(Self.count) != nil
-        case .ofCall: names.calls.contains { name == "\($0).\(word)" }
+        case .memberOfCall: names.calls.contains { name == "\($0).\(word)" }
         case .fieldOfDelivery:
             names.deliveries.contains { delivery in
                 Self.member(of: name, after: delivery).map(Self.isName) ?? false
@@ -159,13 +159,13 @@ package struct TemplateWord: Hashable, Sendable {
     package func examples(_ names: TemplateNames) -> [String] {
         func members(_ list: [String]) -> [String] { list.map { "\(word).\($0)" } }
         return switch form {
-        case .exactly, .moment: [word]
+        case .exactWord, .timeOffset: [word]
         case .user: members(names.users)
         case .delivery: members(names.deliveries)
         case .account: members(names.accounts)
-        case .ownName: ["\(word).NAME"]
+        case .freeName: ["\(word).NAME"]
         case .count: ["\(word).101"]
-        case .ofCall: names.calls.map { "\($0).\(word)" }
+        case .memberOfCall: names.calls.map { "\($0).\(word)" }
         case .fieldOfDelivery: names.deliveries.map { "\($0).expiration_at_ms" }
         }
     }

@@ -9,7 +9,7 @@ struct TextMatch {
         case matcher(Matcher)
         /// A template name whose value is not known yet and is learned from the string; the value
         /// is not empty.
-        case open(String)
+        case capturing(String)
     }
 
     private enum Matcher: String {
@@ -65,7 +65,7 @@ struct TextMatch {
     init?(_ template: Template, known: (Template.Piece) -> String?) {
         let names = template.names
         guard names.contains(where: { Matcher(rawValue: $0) != nil }) else { return nil }
-        var opened: Set<String> = []
+        var unknownNames: Set<String> = []
         parts = template.pieces.map { piece in
             guard case .name(let name) = piece else {
                 return .exact(Array((known(piece) ?? "").utf8))
@@ -73,7 +73,7 @@ struct TextMatch {
             if let matcher = Matcher(rawValue: name) { return .matcher(matcher) }
             if let text = known(piece) { return .exact(Array(text.utf8)) }
             // The second use of an unknown name matches any text: real patterns do not repeat one.
-            return opened.insert(name).inserted ? .open(name) : .matcher(.text)
+            return unknownNames.insert(name).inserted ? .capturing(name) : .matcher(.text)
         }
     }
 
@@ -82,17 +82,19 @@ struct TextMatch {
     func captures(in text: String) -> [(name: String, text: String)]? {
         let bytes = Array(text.utf8)
         var search = Search(parts: parts, bytes: bytes)
-        guard search.reads(0, at: 0) else { return nil }
-        return search.captured.map { ($0.name, String(decoding: bytes[$0.range], as: UTF8.self)) }
+        guard search.matches(0, at: 0) else { return nil }
+        return search.capturedRanges.map {
+            ($0.name, String(decoding: bytes[$0.range], as: UTF8.self))
+        }
     }
 
     private struct Search {
         let parts: [Part]
         let bytes: [UInt8]
-        var captured: [(name: String, range: Range<Int>)] = []
+        var capturedRanges: [(name: String, range: Range<Int>)] = []
         /// For each part of the pattern that matches any text, the position in the string from
         /// which on the part cannot match.
-        var deadFrom: [Int: Int] = [:]
+        var failsFrom: [Int: Int] = [:]
 
         init(parts: [Part], bytes: [UInt8]) {
             self.parts = parts
@@ -101,48 +103,50 @@ struct TextMatch {
 
         /// Whether the parts of the pattern from an index on match the string from a position to
         /// its end.
-        mutating func reads(_ index: Int, at start: Int) -> Bool {
+        mutating func matches(_ index: Int, at start: Int) -> Bool {
             guard index < parts.count else { return start == bytes.count }
             switch parts[index] {
             case .exact(let wanted):
                 let end = start + wanted.count
                 return end <= bytes.count && bytes[start..<end].elementsEqual(wanted)
-                    && reads(index + 1, at: end)
+                    && matches(index + 1, at: end)
             case .matcher(let matcher):
-                return reads(index, from: start, lengthMin: 0, matcher) { _, _ in }
-            case .open(let name):
-                return reads(index, from: start, lengthMin: 1, .text) { search, range in
-                    search.captured.insert((name, range), at: 0)
+                return matches(index, from: start, lengthMin: 0, matcher) { _, _ in }
+            case .capturing(let name):
+                return matches(index, from: start, lengthMin: 1, .text) { search, range in
+                    search.capturedRanges.insert((name, range), at: 0)
                 }
             }
         }
 
-        private mutating func reads(
+        private mutating func matches(
             _ index: Int,
             from start: Int,
             lengthMin: Int,
             _ matcher: Matcher,
-            _ keep: (inout Search, Range<Int>) -> Void
+            _ store: (inout Search, Range<Int>) -> Void
         ) -> Bool {
-            let takesAll = matcher.lengthMax == .max
-            if takesAll, let dead = deadFrom[index], start >= dead { return false }
-            if takesAll, index == parts.count - 1 {
+            let matchesAnyText = matcher.lengthMax == .max
+            if matchesAnyText, let failurePosition = failsFrom[index], start >= failurePosition {
+                return false
+            }
+            if matchesAnyText, index == parts.count - 1 {
                 guard bytes.count - start >= lengthMin else { return false }
-                keep(&self, start..<bytes.count)
+                store(&self, start..<bytes.count)
                 return true
             }
             var end = start
             while end - start <= matcher.lengthMax {
-                if end - start >= lengthMin, takesAll || matcher.accepts(bytes[start..<end]),
-                    reads(index + 1, at: end)
+                if end - start >= lengthMin, matchesAnyText || matcher.accepts(bytes[start..<end]),
+                    matches(index + 1, at: end)
                 {
-                    keep(&self, start..<end)
+                    store(&self, start..<end)
                     return true
                 }
                 guard end < bytes.count, matcher.takes(bytes[end]) else { break }
                 end += 1
             }
-            if takesAll { deadFrom[index] = min(deadFrom[index] ?? .max, start) }
+            if matchesAnyText { failsFrom[index] = min(failsFrom[index] ?? .max, start) }
             return false
         }
     }

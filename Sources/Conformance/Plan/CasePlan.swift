@@ -3,7 +3,7 @@
 package struct CasePlan: Hashable, Codable, Sendable {
     @Boxed package private(set) var contract: Contract
     package private(set) var subject: RunPlan
-    package private(set) var twin: RunPlan?
+    package private(set) var baseline: RunPlan?
 
     package init(_ contract: Contract) {
         self.init(contract, steps: contract.steps)
@@ -14,25 +14,25 @@ package struct CasePlan: Hashable, Codable, Sendable {
     package init(_ contract: Contract, given: [Step] = [], steps: [Step]) {
         self.contract = contract
         let users = contract.users
-        let periods = Periods(of: contract)
+        let periods = SubscriptionPeriods(of: contract)
         let all = periods.applied(to: contract.given + given + steps)
         subject = RunPlan(
             steps: all,
             users: users,
-            observes: contract.expectation.needsSettling,
+            observes: contract.expectation.requiresSettling,
             watch: contract.expectation.watch
         )
         subject.countsFetches = contract.expectation.keyFetchesMax != nil
         subject.values = contract.values
         subject.givenCount = contract.given.count + given.count
-        twin = contract.expectation.relation.map {
+        baseline = contract.expectation.relation.map {
             var plan = RunPlan(
-                steps: periods.applied(to: Twin.steps(of: contract, $0)),
+                steps: periods.applied(to: Baseline.steps(of: contract, $0)),
                 users: users,
                 observes: true
             )
             plan.values = contract.values
-            plan.givenCount = Twin.givenCount(of: contract, $0)
+            plan.givenCount = Baseline.givenCount(of: contract, $0)
             return plan
         }
     }
@@ -41,10 +41,10 @@ package struct CasePlan: Hashable, Codable, Sendable {
     /// other.
     ///
     /// The baseline run uses the same clock, so that the passage of time affects both runs equally.
-    package func setting(clock: [Duration]?) -> CasePlan {
+    package func settingBackendClock(clock: [Duration]?) -> CasePlan {
         var plan = self
         plan.subject.clock = clock
-        plan.twin?.clock = clock
+        plan.baseline?.clock = clock
         return plan
     }
 
@@ -52,7 +52,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
     /// that all events were processed.
     ///
     /// This shorter run is used with backends that apply events at once.
-    package var brief: CasePlan {
+    package var withoutSentinel: CasePlan {
         var plan = self
         plan.subject.isBrief = true
         return plan
@@ -60,7 +60,7 @@ package struct CasePlan: Hashable, Codable, Sendable {
 
     /// Whether the baseline run has all steps of the case, without their faults, and not only the
     /// `given` steps.
-    package var twinHasAllSteps: Bool {
+    package var baselineHasAllSteps: Bool {
         guard let relation = contract.expectation.relation else { return false }
         return relation != .before
     }
@@ -76,5 +76,5 @@ package struct CasePlan: Hashable, Codable, Sendable {
     /// Whether the case takes far longer than most cases.
     ///
     /// It does when it consists of many runs, or when it waits for a subscription to end.
-    package var takesLong: Bool { contract.search != nil || subject.hasSoon }
+    package var isLongRunning: Bool { contract.search != nil || subject.hasPeriodEndingSoon }
 }

@@ -60,19 +60,21 @@ package struct RunPlan: Hashable, Codable, Sendable {
     }
 
     /// Whether the plan contains planned responses of a provider, such as failures.
-    package var hasPlan: Bool {
+    package var hasPlannedResponses: Bool {
         steps.contains { if case .provider = $0 { true } else { false } }
     }
 
     package var hasRestart: Bool {
-        steps.contains(where: \.traits.restarts)
+        steps.contains(where: \.traits.endsBackendProcess)
     }
 
     /// Whether the plan lets time pass between deliveries, by a delay or by planned retries.
     ///
     /// Retries that the backend causes by rejecting a delivery are not planned and do not count.
-    package var takesTime: Bool {
-        deliveries.contains { $0.delay > .zero || $0.isAlongLadder && $0.disturbedCount > 0 }
+    package var hasPlannedDelays: Bool {
+        deliveries.contains {
+            $0.delay > .zero || $0.followsRetrySchedule && $0.faultyAttemptCount > 0
+        }
     }
 
     /// Whether the backend's clock has to show the time of the machine during the run, instead of a
@@ -80,72 +82,78 @@ package struct RunPlan: Hashable, Codable, Sendable {
     ///
     /// This is required by steps on phones, by a subscription that ends soon, and by a restart of
     /// the process.
-    package var keepsMachineTime: Bool { !phoneSteps.isEmpty || hasRestart || hasSoon }
+    package var requiresMachineTime: Bool {
+        !phoneSteps.isEmpty || hasRestart || hasPeriodEndingSoon
+    }
 
     /// Whether the plan contains a fault, so that the backend's retry timers decide when the run is
     /// over.
-    package var isDisturbed: Bool { steps.contains(where: \.traits.isDisturbance) }
+    package var hasFaults: Bool { steps.contains(where: \.traits.endDependsOnBackendTimers) }
 
     /// Whether the plan sends concurrent copies of an event, whose connections stay open until all
     /// copies are ready.
     ///
     /// During this time, a backend that serves one connection at a time cannot serve other cases.
-    package var hasHeldCopies: Bool { deliveries.contains { $0.isTogether || $0.isWithNext } }
+    package var sendsConcurrentCopies: Bool {
+        deliveries.contains { $0.isTogether || $0.isConcurrentWithNext }
+    }
 
     /// The number of concurrent copies at which a backend may run out of resources that all users
     /// share, such as database connections.
-    private static let burstMin = 10
+    private static let concurrentBurstMin = 10
 
     /// Whether the plan sends enough requests at once to slow down cases that run in parallel.
-    package var isBurst: Bool {
-        deliveries.contains { $0.isTogether && $0.times >= Self.burstMin }
+    package var sendsRequestBurst: Bool {
+        deliveries.contains { $0.isTogether && $0.times >= Self.concurrentBurstMin }
     }
 
     /// Whether the result of the run depends on exact timing that cannot be controlled.
     ///
     /// Examples are a kill of the backend, concurrent copies and a caller that disconnects.
-    package var dependsOnMoment: Bool {
+    package var dependsOnTiming: Bool {
         deliveries.contains { delivery in
-            delivery.crash?.interrupts ?? false || delivery.hangUps > 0
-                || delivery.isTogether && delivery.times > 1 || delivery.isWithNext
+            delivery.crash?.killsBeforeResponse ?? false || delivery.hangUps > 0
+                || delivery.isTogether && delivery.times > 1 || delivery.isConcurrentWithNext
         }
     }
 
     /// Whether the run makes the backend act on all its users, including those of other runs.
     ///
     /// The exchanges of other runs then contain calls that their own steps did not cause.
-    package var touchesEverybody: Bool { calls.contains { $0.route == .reconcile } }
+    package var affectsAllUsers: Bool { calls.contains { $0.route == .reconcile } }
 
     /// The number of refused logins after which a backend may refuse every login for a while.
-    private static let refusalsMin = 10
+    private static let refusedLoginMin = 10
 
     /// Whether the run tries passwords until the backend limits the rate of logins (clause S-25),
     /// so that later logins fail.
-    private var wearsLoginOut: Bool {
-        calls.count { $0.route == .login && $0.answers == .denied } >= Self.refusalsMin
+    private var exhaustsLoginLimit: Bool {
+        calls.count { $0.route == .login && $0.answers == .denied } >= Self.refusedLoginMin
     }
 
     /// Whether the run leaves many calls of the backend without a response, so that the backend may
     /// have no capacity for other work (clause S-06).
     ///
     /// The backend recovers when the calls without a response time out.
-    private var pilesCallsUp: Bool { hasHangingCalls && deliveries.count >= Self.burstMin }
+    private var exhaustsCallCapacity: Bool {
+        leavesCallsWithoutResponse && deliveries.count >= Self.concurrentBurstMin
+    }
 
     /// Whether the plan leaves some calls of the backend without a response, so that the backend
     /// waits for its own timeout.
-    package var hasHangingCalls: Bool {
+    package var leavesCallsWithoutResponse: Bool {
         steps.contains { step in
             if case .provider(let plan) = step { plan.answers.contains(.never) } else { false }
         }
     }
 
     /// Whether even a correct backend may serve other cases badly for a while after this run.
-    package var wearsOut: Bool { wearsLoginOut || pilesCallsUp }
+    package var degradesBackend: Bool { exhaustsLoginLimit || exhaustsCallCapacity }
 
     /// Whether the run affects resources that other runs share: the backend's process or Firebase's
     /// keys.
-    package var needsSolitude: Bool {
-        hasRestart || countsFetches || touchesEverybody
-            || steps.contains(where: \.traits.isShared)
+    package var mustRunExclusively: Bool {
+        hasRestart || countsFetches || affectsAllUsers
+            || steps.contains(where: \.traits.affectsConcurrentRuns)
     }
 }

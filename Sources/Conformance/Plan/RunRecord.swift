@@ -2,7 +2,7 @@
 /// use.
 package struct RunRecord: Hashable, Codable, Sendable {
     /// The evidence that the backend had finished its work (had settled) at the end of the run.
-    package enum Settling: Hashable, Codable, Sendable, CustomStringConvertible {
+    package enum SettleEvidence: Hashable, Codable, Sendable, CustomStringConvertible {
         /// The run needed no wait for the backend.
         case notNeeded
         /// The effect of the sentinel, a last event, was seen; then the journal got no new entry
@@ -29,14 +29,14 @@ package struct RunRecord: Hashable, Codable, Sendable {
     }
 
     /// The problem of a run that prevents a verdict about the backend.
-    package enum Trouble: Hashable, Codable, Sendable {
+    package enum RunProblem: Hashable, Codable, Sendable {
         case registrationFailed(user: String, String)
         case backendGone(String)
         case journalGap
         case restartFailed(String)
         case probeFailed(String)
         /// A planned fault never took effect; the string describes the call that was missing.
-        case disturbanceMissed(String)
+        case faultMissed(String)
         /// An action of the app or the store did not end as planned; the string describes the
         /// action.
         case actFailed(String)
@@ -73,7 +73,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
 
         /// Whether an expected effect or state may be missing because a pause used up time of the
         /// wait.
-        package var heldUpTheWait: Bool { tookFromWait ?? true }
+        package var didShortenWait: Bool { tookFromWait ?? true }
 
         package var description: String {
             "up to \(longest.milliseconds) ms at a time, \(lost.milliseconds) ms in total"
@@ -88,10 +88,10 @@ package struct RunRecord: Hashable, Codable, Sendable {
     package var began: Instant
     package var ended: Instant
     /// The time on the backend's clock at the last probe.
-    package var lastLook: Instant { ended + (plan.clock?.last ?? .zero) }
+    package var lastProbeTime: Instant { ended + (plan.clock?.last ?? .zero) }
     package var exchanges: [Exchange]
-    package var settling: Settling
-    package var trouble: Trouble?
+    package var settling: SettleEvidence
+    package var trouble: RunProblem?
     /// The reason why the backend process exited during the run; nil when it kept running.
     package var backendExit: String?
     /// Whether the backend serves one request at a time: it answered no request while incomplete
@@ -142,8 +142,8 @@ package struct RunRecord: Hashable, Codable, Sendable {
         began: Instant,
         ended: Instant,
         exchanges: [Exchange],
-        settling: Settling,
-        trouble: Trouble? = nil,
+        settling: SettleEvidence,
+        trouble: RunProblem? = nil,
         backendExit: String? = nil
     ) {
         self.plan = plan
@@ -160,7 +160,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
     /// The results of a purchase that can be observed with this backend.
     ///
     /// Two plain purchases before the first case find them out.
-    package struct Sight: Hashable, Codable, Sendable {
+    package struct Observability: Hashable, Codable, Sendable {
         /// Whether a plain purchase made the backend send a request to RevenueCat's REST API.
         package var readsSubscribers = false
         /// Whether a plain purchase caused a push that a fake received.
@@ -200,7 +200,7 @@ package struct RunRecord: Hashable, Codable, Sendable {
 
         /// Whether a plain purchase before the first case had no visible result: no push and no
         /// changed probe response.
-        package var isBlind: Bool { !seesEffects && !seesState }
+        package var showsNoPurchase: Bool { !seesEffects && !seesState }
 
         package init(seesEffects: Bool, seesState: Bool, latency: Duration) {
             self.seesEffects = seesEffects

@@ -34,7 +34,7 @@ extension CasePlan {
     /// Returns the plan of the case with a fault at one call of the backend.
     ///
     /// After a kill of the backend, the events of the case are delivered again.
-    package func disturbed(at point: CrashPoint) -> CasePlan {
+    package func injectingFault(at point: CrashPoint) -> CasePlan {
         var contract = contract
         contract.variant = [contract.variant, point.name].filter { !$0.isEmpty }
             .joined(separator: ",")
@@ -54,7 +54,7 @@ extension CasePlan {
                     subject: .repeats(delivery.name)
                 )
                 again.provider = delivery.provider
-                again.isAlongLadder = true
+                again.followsRetrySchedule = true
                 steps.append(.deliver(again))
             }
         }
@@ -76,10 +76,10 @@ extension CasePlan {
     /// Edits that change the identity of the subscription are also applied to the `given` events.
     /// Otherwise the edited event would concern another subscription, and any response to it would
     /// be correct.
-    package func varied(_ edits: [Delivery.Edit], shufflesKeys: Bool = false) -> CasePlan {
+    package func applyingEdits(_ edits: [Delivery.Edit], shufflesKeys: Bool = false) -> CasePlan {
         var contract = contract
         contract.search = nil
-        let identity = edits.filter(\.namesSubscription)
+        let identity = edits.filter(\.changesSubscriptionIdentity)
         contract.given = contract.given.map { $0.edited(identity, shufflesKeys: false) }
         contract.steps = contract.steps.map { $0.edited(edits, shufflesKeys: shufflesKeys) }
         return CasePlan(contract)
@@ -101,5 +101,5 @@ extension Step {
 extension Delivery.Edit {
     /// Whether the edit changes the identity of a subscription: two stores may use the same
     /// transaction ID.
-    fileprivate var namesSubscription: Bool { pointer.tokens.last == "store" }
+    fileprivate var changesSubscriptionIdentity: Bool { pointer.tokens.last == "store" }
 }

@@ -27,24 +27,24 @@ package struct VariationGenerator: Sendable {
         case .nulls: (some(of: nullableKeys, 1...6) { _ in .null }, false)
         case .numbers: (some(of: numberKeys, 1...4) { $0.edgeNumber() }, false)
         case .sizes: (sizes(), false)
-        case .unicode: (some(of: textKeys, 1...3) { .string($0.strangeText()) }, false)
+        case .unicode: (some(of: textKeys, 1...3) { .string($0.unusualText()) }, false)
         case .keyOrder: ([], true)
         }
     }
 
     // MARK: Paths
 
-    private var isFlat: Bool { root.tokens.isEmpty }
-    private var typeKey: String { isFlat ? "event_name" : "type" }
+    private var hasEventAtTopLevel: Bool { root.tokens.isEmpty }
+    private var typeKey: String { hasEventAtTopLevel ? "event_name" : "type" }
     private var enumKeys: [String] {
-        isFlat
+        hasEventAtTopLevel
             ? ["store", "offer_type", "device_type", "customer_currency", "store_country"]
             : ["store", "period_type", "country_code", "currency"]
     }
     /// The keys of event members that providers were seen to send as null, or that receivers do not
     /// need.
     private var nullableKeys: [String] {
-        isFlat
+        hasEventAtTopLevel
             ? ["store_country", "device_type", "customer_currency", "plan_price_in_eur"]
             : [
                 "presented_offering_id", "offer_code", "country_code", "currency", "price",
@@ -54,7 +54,7 @@ package struct VariationGenerator: Sendable {
             ]
     }
     private var numberKeys: [String] {
-        isFlat
+        hasEventAtTopLevel
             ? ["plan_price_in_customer_currency", "plan_price_in_eur"]
             : [
                 "price", "price_in_purchased_currency", "tax_percentage",
@@ -62,7 +62,7 @@ package struct VariationGenerator: Sendable {
             ]
     }
     private var textKeys: [String] {
-        isFlat
+        hasEventAtTopLevel
             ? ["content_id", "placement", "presentation", "audience"]
             : ["presented_offering_id", "offer_code", "subscriber_attributes/$displayName/value"]
     }
@@ -106,7 +106,7 @@ package struct VariationGenerator: Sendable {
     private mutating func unknownFields() -> [Delivery.Edit] {
         var edits: [Delivery.Edit] = []
         for number in 0..<Int.random(in: 1...5, using: &random) {
-            let value = anything(depth: 0)
+            let value = randomValue(depth: 0)
             let key = "future_\(number)_\(unknownWord().lowercased())"
             let atRoot = Int.random(in: 0..<4, using: &random) == 0
             edits.append(
@@ -118,22 +118,23 @@ package struct VariationGenerator: Sendable {
         return edits
     }
 
-    private mutating func anything(depth: Int) -> JSONValue {
+    private mutating func randomValue(depth: Int) -> JSONValue {
         switch Int.random(in: 0..<(depth < 3 ? 8 : 6), using: &random) {
         case 0: .null
         case 1: .bool(Bool.random(using: &random))
         case 2: edgeNumber()
-        case 3, 4: .string(strangeText())
+        case 3, 4: .string(unusualText())
         case 5: .string("")
         case 6:
             .array(
-                (0..<Int.random(in: 0...4, using: &random)).map { _ in anything(depth: depth + 1) }
+                (0..<Int.random(in: 0...4, using: &random)).map { _ in randomValue(depth: depth + 1)
+                }
             )
         default:
             .object(
                 JSONObject(
                     members: (0..<Int.random(in: 0...4, using: &random)).map {
-                        .init(key: "k\($0)", value: anything(depth: depth + 1))
+                        .init(key: "k\($0)", value: randomValue(depth: depth + 1))
                     }
                 )
             )
@@ -149,7 +150,7 @@ package struct VariationGenerator: Sendable {
         return (try? JSONValue(parsing: text)) ?? 0
     }
 
-    private mutating func strangeText() -> String {
+    private mutating func unusualText() -> String {
         let texts = [
             "Zoë 🦊👩‍👩‍👧‍👦", "שלום עולם", "مرحبا", "日本語テスト", "e\u{301}\u{301}", "\u{202e}desrever",
             "'; DROP TABLE users; --", "\"quoted\" \\ back", "line\nbreak\ttab", "<b>bold</b>",
@@ -159,7 +160,7 @@ package struct VariationGenerator: Sendable {
     }
 
     private mutating func sizes() -> [Delivery.Edit] {
-        let key = isFlat ? "content_id" : "offer_code"
+        let key = hasEventAtTopLevel ? "content_id" : "offer_code"
         switch Int.random(in: 0..<4, using: &random) {
         case 0:
             let count = [256, 1024, 4096, 65_536].randomElement(using: &random) ?? 256
@@ -193,7 +194,7 @@ package struct VariationGenerator: Sendable {
     // MARK: Shrinking
 
     /// Returns smaller sets of edits to try in place of a set that failed, smallest first.
-    package static func smaller(_ edits: [Delivery.Edit]) -> [[Delivery.Edit]] {
+    package static func shrunkEdits(_ edits: [Delivery.Edit]) -> [[Delivery.Edit]] {
         var candidates: [[Delivery.Edit]] = []
         if edits.count > 1 {
             candidates += edits.map { [$0] }
@@ -204,7 +205,7 @@ package struct VariationGenerator: Sendable {
             }
         }
         for index in edits.indices {
-            for value in simpler(edits[index].value) {
+            for value in shrunkValues(edits[index].value) {
                 var copy = edits
                 copy[index] = Delivery.Edit(pointer: edits[index].pointer, value: value)
                 candidates.append(copy)
@@ -213,7 +214,7 @@ package struct VariationGenerator: Sendable {
         return candidates
     }
 
-    private static func simpler(_ value: JSONValue?) -> [JSONValue] {
+    private static func shrunkValues(_ value: JSONValue?) -> [JSONValue] {
         switch value {
         case nil, .null, .bool: []
         case .number(let number): number.int64 == 0 ? [] : [0]
@@ -229,7 +230,7 @@ package struct VariationGenerator: Sendable {
             elements.isEmpty
                 ? []
                 : [[], .array(Array(elements.prefix(elements.count / 2)))]
-                    + (elements.count == 1 ? simpler(elements[0]).map { .array([$0]) } : [])
+                    + (elements.count == 1 ? shrunkValues(elements[0]).map { .array([$0]) } : [])
         case .object(let object):
             object.members.isEmpty
                 ? []

@@ -4,7 +4,7 @@
 /// a secret. The password of a URL such as `https://user:password@host` is a secret in any word. A
 /// word that is a command line itself, as in `sh -c '…'`, is searched in the same way.
 struct CommandSecrets {
-    struct Found {
+    struct Match {
         let name: String
         let kind: String
         let value: String
@@ -34,13 +34,13 @@ struct CommandSecrets {
         self.kind = kind
     }
 
-    func all(in command: String) -> [Found] {
+    func all(in command: String) -> [Match] {
         let bytes = Array(command.utf8)
         return found(Self.words(bytes), depth: 0)
     }
 
-    private func found(_ words: [Word], depth: Int) -> [Found] {
-        var found: [Found] = []
+    private func found(_ words: [Word], depth: Int) -> [Match] {
+        var found: [Match] = []
         var option: (name: String, kind: String)?
         for word in words {
             let text = String(decoding: word.text, as: UTF8.self)
@@ -57,7 +57,7 @@ struct CommandSecrets {
                     found += self.found(bare, kind, word, from: name.utf8.count + 1)
                 }
             }
-            found += users(word)
+            found += urlPasswords(word)
             if depth < Self.depthMax, word.text.contains(where: Self.isBlank) {
                 let inner = Self.words(word.text).map { inner in
                     Word(
@@ -72,21 +72,21 @@ struct CommandSecrets {
         return found
     }
 
-    private func found(_ name: String, _ kind: String, _ word: Word, from start: Int) -> [Found] {
+    private func found(_ name: String, _ kind: String, _ word: Word, from start: Int) -> [Match] {
         let value = String(decoding: word.text[start...], as: UTF8.self)
         guard let first = word.places.dropFirst(start).first, let last = word.places.last,
             SecretDeclaration.isLiteral(value)
         else { return [] }
-        return [Found(name: name, kind: kind, value: value, range: first..<(last + 1))]
+        return [Match(name: name, kind: kind, value: value, range: first..<(last + 1))]
     }
 
     /// Returns the passwords of the URLs in a word of the command line, with their positions.
-    private func users(_ word: Word) -> [Found] {
+    private func urlPasswords(_ word: Word) -> [Match] {
         guard let range = SecretDeclaration.passwordRange(in: word.text) else { return [] }
         let value = String(decoding: word.text[range], as: UTF8.self)
         guard SecretDeclaration.isLiteral(value) else { return [] }
         let place = word.places[range.lowerBound]..<(word.places[range.upperBound - 1] + 1)
-        return [Found(name: "password", kind: "password", value: value, range: place)]
+        return [Match(name: "password", kind: "password", value: value, range: place)]
     }
 
     private static func isName(_ byte: UInt8) -> Bool {
@@ -178,7 +178,7 @@ extension Redaction {
     /// nil when it contains none.
     func kind(ofVariable name: String) -> String? {
         let found =
-            kind(name, .leaves) ?? (SecretNames.isVariableOfKey(name) ? "key" : nil)
+            kind(name, .leaves) ?? (SecretNames.isKeyVariable(name) ? "key" : nil)
         return found.flatMap { SecretNames.credentials.contains($0) ? $0 : nil }
     }
 }

@@ -21,7 +21,7 @@ package struct KnownSecrets: Sendable {
     /// until the first value is added.
     ///
     /// With this table, the search skips almost every position of a message quickly.
-    private var beginnings: [Bool] = []
+    private var entryStartsByBytePair: [Bool] = []
     private let countMax: Int
 
     /// Creates an empty set of known secret values.
@@ -59,7 +59,9 @@ package struct KnownSecrets: Sendable {
         for spelling in [quoted, encoded] where !spellings.contains(spelling) {
             spellings.append(spelling)
         }
-        if beginnings.isEmpty { beginnings = [Bool](repeating: false, count: 65_536) }
+        if entryStartsByBytePair.isEmpty {
+            entryStartsByBytePair = [Bool](repeating: false, count: 65_536)
+        }
         for bytes in spellings where bytes.count >= Self.lengthMin {
             if !isKept {
                 if order.count >= countMax {
@@ -67,16 +69,16 @@ package struct KnownSecrets: Sendable {
                     let kept = entries[oldest, default: []].filter(\.isKept)
                     entries[oldest] = kept.isEmpty ? nil : kept
                 }
-                order.append(Self.word(bytes, at: 0))
+                order.append(Self.leadingBytes(bytes, at: 0))
             }
-            entries[Self.word(bytes, at: 0), default: []].append(
+            entries[Self.leadingBytes(bytes, at: 0), default: []].append(
                 Entry(bytes: bytes, mark: Array(mark.utf8), isKept: isKept)
             )
-            beginnings[Int(bytes[0]) << 8 | Int(bytes[1])] = true
+            entryStartsByBytePair[Int(bytes[0]) << 8 | Int(bytes[1])] = true
         }
     }
 
-    private static func word(_ bytes: [UInt8], at start: Int) -> UInt32 {
+    private static func leadingBytes(_ bytes: [UInt8], at start: Int) -> UInt32 {
         bytes[start..<(start + 4)].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
@@ -128,12 +130,12 @@ package struct KnownSecrets: Sendable {
     /// none.
     private func next(in bytes: [UInt8], from start: Int) -> Int? {
         guard !isEmpty, start + Self.lengthMin <= bytes.count else { return nil }
-        return beginnings.withUnsafeBufferPointer { beginnings in
+        return entryStartsByBytePair.withUnsafeBufferPointer { entryStartsByBytePair in
             bytes.withUnsafeBufferPointer { bytes in
                 var pair = Int(bytes[start])
                 for index in start..<(bytes.count - Self.lengthMin + 1) {
                     pair = (pair & 0xff) << 8 | Int(bytes[index + 1])
-                    if beginnings[pair] { return index }
+                    if entryStartsByBytePair[pair] { return index }
                 }
                 return nil
             }
@@ -143,7 +145,7 @@ package struct KnownSecrets: Sendable {
     /// Returns the longest known value that begins at that position in the bytes; nil when none
     /// does.
     private func entry(in bytes: [UInt8], at start: Int) -> Entry? {
-        guard let found = entries[Self.word(bytes, at: start)] else { return nil }
+        guard let found = entries[Self.leadingBytes(bytes, at: start)] else { return nil }
         return found.filter { bytes[start...].starts(with: $0.bytes) }
             .max { $0.bytes.count < $1.bytes.count }
     }

@@ -56,7 +56,7 @@ extension Redaction {
     private func purpose(_ purpose: Exchange.Purpose) -> Exchange.Purpose {
         switch purpose {
         case .restart(let words): .restart(text(words))
-        case .delivery, .registration, .appCall, .probe, .call, .sentinel, .gesture, .screen:
+        case .delivery, .registration, .appCall, .probe, .call, .sentinel, .userAction, .screen:
             purpose
         }
     }
@@ -65,7 +65,7 @@ extension Redaction {
 extension HTTPMessage.Response {
     /// The response body on one line for reports, without secrets and cut to 200 characters.
     package var bodyLine: String {
-        let clean = Redaction.forPeople().body(body, contentType: self[field: "content-type"])
+        let clean = Redaction.forReaders().body(body, contentType: self[field: "content-type"])
         guard let text = String(validating: clean, as: UTF8.self) else {
             return "\(body.count) bytes that are not text"
         }

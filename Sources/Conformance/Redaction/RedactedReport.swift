@@ -4,7 +4,7 @@ extension RunReport: Redactable {
         copy.target = redaction.text(target)
         copy.seed = redaction.words(seed)
         copy.notes = notes.map(redaction.text)
-        copy.obstacles = obstacles.map(redaction.text)
+        copy.skipReasons = skipReasons.map(redaction.text)
         copy.cases = cases.map { $0.redacted(by: redaction) }
         return copy
     }
@@ -19,9 +19,9 @@ extension CaseResult: Redactable {
         copy.contract.steps = contract.steps.map { $0.redacted(by: redaction) }
         copy.findings = findings.map { $0.redacted(by: redaction) }
         copy.note = note.map(redaction.text)
-        copy.volatile = volatile.map(redaction.text)
+        copy.volatilePaths = volatilePaths.map(redaction.text)
         copy.hints = hints.map(redaction.text)
-        copy.unseen = unseen.map(redaction.words)
+        copy.unobservedChecks = unobservedChecks.map(redaction.words)
         copy.timeline = timeline.map(redaction.exchange)
         copy.backendOutput = backendOutput.map(redaction.text)
         return copy

@@ -3,7 +3,7 @@
 ///
 /// Three kinds of values are secrets. The first are the values of headers, members and parameters
 /// with certain names (`SecretNames` and declared names). The second are words with the format of a
-/// secret (`SecretLooks`). The third are declared values, in any position. Content that cannot be
+/// secret (`SecretPatterns`). The third are declared values, in any position. Content that cannot be
 /// parsed, such as invalid JSON, is masked as a whole. Equal secrets get equal marks, and redacting
 /// twice changes nothing.
 ///
@@ -14,14 +14,14 @@ package struct Redaction {
     package typealias Mask = (_ kind: String, _ value: String) -> String
     /// A function that returns the kind of secret that a name indicates in a position of a message;
     /// nil for any other name.
-    package typealias Lookup = (_ name: String, SecretNames.Place) -> String?
+    package typealias KindLookup = (_ name: String, SecretNames.Position) -> String?
 
     /// The maximum nesting depth of JSON that is parsed; deeper JSON is masked as a whole.
     private static let depthMax = 128
 
     let known: KnownSecrets
     private let mask: Mask
-    let kind: Lookup
+    let kind: KindLookup
     private let isHarmless: (String) -> Bool
 
     /// Creates a redaction with its sources of secrets and its marks.
@@ -33,7 +33,7 @@ package struct Redaction {
     ///   - mask: Returns the mark that replaces a secret value.
     package init(
         known: KnownSecrets = KnownSecrets(),
-        kind: @escaping Lookup = Redaction.lookup([]),
+        kind: @escaping KindLookup = Redaction.lookup([]),
         isHarmless: @escaping (String) -> Bool = { _ in false },
         mask: @escaping Mask
     ) {
@@ -47,7 +47,7 @@ package struct Redaction {
     ///
     /// Each mark contains the kind of the secret and a 16-bit fingerprint of its value, so that
     /// equal secrets can be recognized.
-    package static func forPeople(_ declared: SecretDeclaration = SecretDeclaration()) -> Redaction
+    package static func forReaders(_ declared: SecretDeclaration = SecretDeclaration()) -> Redaction
     {
         let mask: Mask = { kind, value in "‹\(kind) \(Secret(value).fingerprint)›" }
         return Redaction(
@@ -58,7 +58,7 @@ package struct Redaction {
     }
 
     /// Returns a lookup of names in the built-in tables and in a list of further names.
-    package static func lookup(_ names: [String]) -> Lookup {
+    package static func lookup(_ names: [String]) -> KindLookup {
         let declared = Set(names.map(SecretNames.normal))
         return { name, place in
             let normal = SecretNames.normal(name)
@@ -72,7 +72,7 @@ package struct Redaction {
     /// Returns the mark that replaces one secret value; a value that is already a mark is returned
     /// unchanged.
     func masked(_ kind: String, _ value: String) -> String {
-        if value.isEmpty || SecretMark.isMark(value) || Self.trifles.contains(value)
+        if value.isEmpty || SecretMark.isMark(value) || Self.harmlessValues.contains(value)
             || isHarmless(value)
         {
             return value
@@ -87,7 +87,7 @@ package struct Redaction {
     }
 
     /// Values, such as `true`, that often follow the name of a secret but are not secrets.
-    private static let trifles: Set<String> = [
+    private static let harmlessValues: Set<String> = [
         "true", "false", "null", "nil", "none", "undefined",
     ]
 
@@ -110,7 +110,7 @@ package struct Redaction {
         guard let found = kind(name, .parameters) else { return nil }
         // Google's clients send their API key as a parameter named `key`.
         let isPlain =
-            found == "key" || kind(name, .leaves) != nil || SecretLooks.isCredible(value)
+            found == "key" || kind(name, .leaves) != nil || SecretPatterns.mayBeCredential(value)
         return isPlain ? found : nil
     }
 
@@ -126,7 +126,7 @@ package struct Redaction {
             guard Self.isJSONLine(line.utf8), let value = Self.parsed(Array(line.utf8)) else {
                 return line
             }
-            let clean = json(value, Above(), &isChanged)
+            let clean = json(value, MemberContext(), &isChanged)
             return isChanged ? clean.text + (line.utf8.last == 13 ? "\r" : "") : line
         }
         return scanned(isChanged ? lines.joined(separator: "\n") : text, findsPairs: true)
@@ -147,7 +147,7 @@ package struct Redaction {
 
     private func scanned(_ text: String, findsPairs: Bool) -> String {
         let clean = known.replaced(in: text)
-        guard SecretLooks.isWorthALook(clean) else { return clean }
+        guard SecretPatterns.mayContainSecret(clean) else { return clean }
         return TextScan(self, clean, findsPairs: findsPairs).result() ?? clean
     }
 
@@ -168,15 +168,15 @@ package struct Redaction {
             let secret = kind(ofParameter: FormText.decoded(written), plain)
             let shown = self.text(written) + "="
             if let secret { return shown + masked(secret, plain) }
-            return shown + encoded(value, plusIsBlank: true)
+            return shown + encoded(value, decodesPlusAsSpace: true)
         }.joined(separator: "&")
     }
 
     /// Redacts a percent-encoded string by decoding it first.
     ///
     /// A string whose decoded form contains no secret is returned unchanged.
-    func encoded(_ text: String, plusIsBlank: Bool) -> String {
-        let plain = FormText.decoded(text, plusIsBlank: plusIsBlank)
+    func encoded(_ text: String, decodesPlusAsSpace: Bool) -> String {
+        let plain = FormText.decoded(text, decodesPlusAsSpace: decodesPlusAsSpace)
         let clean = string(plain)
         guard clean != plain else { return known.replaced(in: text) }
         return SecretMark.isMark(clean) ? clean : Self.encodedAroundMarks(clean)
@@ -269,16 +269,16 @@ package struct Redaction {
 
     package func json(_ value: JSONValue) -> JSONValue {
         var isChanged = false
-        return json(value, Above(), &isChanged)
+        return json(value, MemberContext(), &isChanged)
     }
 
     /// Information about a JSON value that follows from the names of the members that contain it.
-    private struct Above {
+    private struct MemberContext {
         /// The kind of secret that the name of a containing member indicates; nil when none does.
         var kind: String?
         /// Whether the value describes errors in other fields, as in `{"errors": {"password": "too
         /// short"}}`.
-        var isComplaint = false
+        var isErrorDescription = false
         /// Whether the value is the number of a purchase, an order or a user, by the ending `id` of
         /// its name.
         var isNumber = false
@@ -287,16 +287,20 @@ package struct Redaction {
         var isDigest = false
     }
 
-    private func json(_ value: JSONValue, _ above: Above, _ isChanged: inout Bool) -> JSONValue {
+    private func json(_ value: JSONValue, _ context: MemberContext, _ isChanged: inout Bool)
+        -> JSONValue
+    {
         switch value {
         case .object(let object):
             var members: [JSONObject.Member] = []
             members.reserveCapacity(object.members.count)
             let told = kindOfValue(in: object)
             for member in object.members {
-                var below = self.above(member, above)
-                if below.kind == nil, Self.valueNames.contains(member.key) { below.kind = told }
-                let key = self.key(member.key, above)
+                var below = self.context(member, context)
+                if below.kind == nil, Self.valueMemberNames.contains(member.key) {
+                    below.kind = told
+                }
+                let key = self.key(member.key, context)
                 isChanged = isChanged || key != member.key
                 members.append(.init(key: key, value: json(member.value, below, &isChanged)))
             }
@@ -304,7 +308,7 @@ package struct Redaction {
         case .array(let elements):
             var redacted: [JSONValue] = []
             redacted.reserveCapacity(elements.count)
-            var below = above
+            var below = context
             for element in elements {
                 redacted.append(json(element, below, &isChanged))
                 // In a JSON list of headers, each header may be an array such as `["Authorization",
@@ -315,19 +319,19 @@ package struct Redaction {
             }
             return .array(redacted)
         case .string(let text):
-            let isProse = above.isComplaint && text.utf8.contains(0x20)
-            let kind = isProse ? nil : above.kind
+            let isProse = context.isErrorDescription && text.utf8.contains(0x20)
+            let kind = isProse ? nil : context.kind
             let clean =
                 kind.map { masked($0, text) }
-                ?? (above.isDigest ? known.replaced(in: text) : string(text))
+                ?? (context.isDigest ? known.replaced(in: text) : string(text))
             isChanged = isChanged || clean != text
             return .string(clean)
         case .number(let number):
             let text = number.description
-            let known = ["password", "key", "phone", "card", "account"].first { $0 == above.kind }
+            let known = ["password", "key", "phone", "card", "account"].first { $0 == context.kind }
             let isCard =
-                !above.isNumber
-                && SecretLooks.cardEnd(in: Array(text.utf8), at: 0) == text.utf8.count
+                !context.isNumber
+                && SecretPatterns.cardEnd(in: Array(text.utf8), at: 0) == text.utf8.count
             guard let kind = known ?? (isCard ? "card" : nil) else { return value }
             isChanged = true
             return .string(masked(kind, text))
@@ -335,17 +339,17 @@ package struct Redaction {
         }
     }
 
-    private func above(_ member: JSONObject.Member, _ above: Above) -> Above {
+    private func context(_ member: JSONObject.Member, _ context: MemberContext) -> MemberContext {
         let isText = if case .string = member.value { true } else { false }
         let key = member.key
-        let isCredential = ["password", "key", "token", "secret"].contains(above.kind)
+        let isCredential = ["password", "key", "token", "secret"].contains(context.kind)
         // RevenueCat's attributes have their value in a member `value`. Everything inside a member
         // that is a credential is secret.
-        let inherited = isCredential || key == "value" ? above.kind : nil
-        return Above(
+        let inherited = isCredential || key == "value" ? context.kind : nil
+        return MemberContext(
             kind: kind(key, isText ? .leaves : .members) ?? inherited,
-            isComplaint: above.isComplaint
-                || SecretNames.complaints.contains(SecretNames.normal(key)),
+            isErrorDescription: context.isErrorDescription
+                || SecretNames.errorMemberNames.contains(SecretNames.normal(key)),
             isNumber: ["id", "Id", "ID"].contains { key.hasSuffix($0) },
             isDigest: isText && Self.isDigest(key)
         )
@@ -353,15 +357,17 @@ package struct Redaction {
 
     /// Redacts the name of a JSON member, which may itself be a secret in an object whose keys are
     /// credentials.
-    private func key(_ key: String, _ above: Above) -> String {
-        guard let kind = above.kind, ["key", "token"].contains(kind), key.utf8.count >= 16,
-            SecretLooks.isMixed(key)
+    private func key(_ key: String, _ context: MemberContext) -> String {
+        guard let kind = context.kind, ["key", "token"].contains(kind), key.utf8.count >= 16,
+            SecretPatterns.hasLettersAndDigits(key)
         else { return text(key) }
         return masked(kind, key)
     }
 
-    private static let valueNames: Set<String> = ["value", "val", "content", "Value"]
-    private static let nameNames: Set<String> = ["name", "key", "field", "path", "header", "Name"]
+    private static let valueMemberNames: Set<String> = ["value", "val", "content", "Value"]
+    private static let nameMemberNames: Set<String> = [
+        "name", "key", "field", "path", "header", "Name",
+    ]
 
     /// Returns the kind of secret in the value of an object such as
     /// `{"name": "password", "value": …}`.
@@ -369,9 +375,9 @@ package struct Redaction {
     /// An object such as `{"path": "/password", "value": …}` is also recognized.
     private func kindOfValue(in object: JSONObject) -> String? {
         guard (2...8).contains(object.members.count),
-            object.members.contains(where: { Self.valueNames.contains($0.key) })
+            object.members.contains(where: { Self.valueMemberNames.contains($0.key) })
         else { return nil }
-        for member in object.members where Self.nameNames.contains(member.key) {
+        for member in object.members where Self.nameMemberNames.contains(member.key) {
             guard let name = member.value.string?.parts(between: "/").last else { continue }
             if let kind = kind(name, .leaves) ?? kind(name, .headers) { return kind }
         }
@@ -380,13 +386,13 @@ package struct Redaction {
 
     /// Redacts a string, which may itself contain JSON.
     func string(_ text: String) -> String {
-        if SecretLooks.isAddress(text) { return masked("address", text) }
+        if SecretPatterns.isAddress(text) { return masked("address", text) }
         guard let first = text.utf8.first(where: { $0 > 0x20 }),
             first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
             let value = Self.parsed(Array(text.utf8))
         else { return self.text(text) }
         var isChanged = false
-        let clean = json(value, Above(), &isChanged)
+        let clean = json(value, MemberContext(), &isChanged)
         return isChanged ? clean.text : text
     }
 
@@ -396,7 +402,7 @@ package struct Redaction {
 
     func jsonBody(_ value: JSONValue) -> RedactedBody {
         var isChanged = false
-        let clean = json(value, Above(), &isChanged)
+        let clean = json(value, MemberContext(), &isChanged)
         return isChanged ? .json(clean) : .unchangedJSON(value)
     }
 }
@@ -404,5 +410,5 @@ package struct Redaction {
 extension JSONValue {
     /// A copy of the value for display, in which every value with the name or the format of a
     /// secret is masked.
-    package var withoutSecrets: JSONValue { Redaction.forPeople().json(self) }
+    package var withoutSecrets: JSONValue { Redaction.forReaders().json(self) }
 }

@@ -33,7 +33,7 @@ package struct SecretDeclaration: Hashable, Sendable {
             while let other = values[key], other != secret { key += "-" }
             values[key] = secret
         }
-        let redaction = Redaction.forPeople(SecretDeclaration(names: names))
+        let redaction = Redaction.forReaders(SecretDeclaration(names: names))
         if let start = profile.start { addEnvironment(of: start, redaction) }
         for command in profile.allCommands { addCommand(command, redaction) }
         for url in profile.allURLs { addURL(url, redaction) }
@@ -126,7 +126,7 @@ package struct SecretDeclaration: Hashable, Sendable {
         if let range = Self.passwordRange(in: bytes) {
             let password = String(decoding: bytes[range], as: UTF8.self)
             addFound("password", password)
-            addFound("password", FormText.decoded(password, plusIsBlank: false))
+            addFound("password", FormText.decoded(password, decodesPlusAsSpace: false))
         }
         guard let query = url.cut(at: "?")?.after else { return }
         for (name, value) in FormText.pairs(query.cut(at: "#")?.before ?? query)

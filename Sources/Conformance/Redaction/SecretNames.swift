@@ -5,7 +5,7 @@
 /// only one backend uses is declared in the profile instead: see `SecretDeclaration`.
 package enum SecretNames {
     /// The position of a name in a message, on which the name's meaning depends.
-    package enum Place: Hashable, Sendable {
+    package enum Position: Hashable, Sendable {
         case headers
         /// The name of a member in JSON, XML or a table, with any kind of value.
         case members
@@ -29,7 +29,7 @@ package enum SecretNames {
 
     /// Whether an environment variable of that name contains a credential, because its name ends
     /// like `STRIPE_KEY`.
-    static func isVariableOfKey(_ name: String) -> Bool {
+    static func isKeyVariable(_ name: String) -> Bool {
         name.hasSuffix("_KEY") || name.hasSuffix("_PASS")
     }
 
@@ -150,7 +150,7 @@ package enum SecretNames {
 
     /// The names of members, such as `errors`, that describe errors in other members and contain
     /// the names of those members.
-    static let complaints: Set<String> = [
+    static let errorMemberNames: Set<String> = [
         "error", "errors", "fielderrors", "violations", "messages",
     ]
 
@@ -184,7 +184,7 @@ package enum SecretNames {
 
     /// Returns the kind of secret that a normalized name indicates in that position of a message;
     /// nil when it indicates none.
-    package static func kind(of normal: String, in place: Place) -> String? {
+    package static func kind(of normal: String, in place: Position) -> String? {
         switch place {
         case .headers: header(normal)
         case .members: member(normal)

@@ -46,8 +46,8 @@ struct TextScan {
             } else if isWord(at: index) {
                 word()
             } else {
-                if findsPairs { secretElements += element() }
-                user()
+                if findsPairs { secretElements += markupSecrets() }
+                maskURLCredentials()
                 index += 1
             }
         }
@@ -55,7 +55,7 @@ struct TextScan {
 
     // MARK: Bytes
 
-    private static let signs = Set("._%+@$-".utf8)
+    private static let wordSigns = Set("._%+@$-".utf8)
 
     /// Whether the byte is part of a word: a letter, a digit, or a sign inside addresses, keys and
     /// tokens.
@@ -65,7 +65,7 @@ struct TextScan {
         // General punctuation is not part of a word, such as quotation marks and the end of a mark.
         case 0xe2: index + 1 >= bytes.count || bytes[index + 1] != 0x80
         case 0x80...0xff: true
-        case let byte: Self.signs.contains(byte)
+        case let byte: Self.wordSigns.contains(byte)
         }
     }
 
@@ -96,7 +96,7 @@ struct TextScan {
 
     private mutating func word() {
         let start = index
-        if let (end, kind) = groups(at: start) {
+        if let (end, kind) = groupedNumber(at: start) {
             return replace(start..<end, mask(kind, start..<end))
         }
         var end = start
@@ -106,7 +106,7 @@ struct TextScan {
         // A full stop at the end of a word ends the sentence and is not part of the word.
         while end > start + 1, bytes[end - 1] == UInt8(ascii: ".") { end -= 1 }
         let word = bytes[start..<end]
-        if let kind = SecretLooks.kind(of: word), !isDigest(at: start) {
+        if let kind = SecretPatterns.kind(of: word), !isDigest(at: start) {
             // A token `ExponentPushToken[…]` or a hash `$argon2id$v=19$m=65536,t=3,p=4$…` continues
             // after the word.
             let isHash = bytes[start] == UInt8(ascii: "$")
@@ -117,14 +117,14 @@ struct TextScan {
                 : isList ? self.end(from: end) { $0 != UInt8(ascii: "]") } : end
             return replace(start..<whole, mask(kind, start..<whole))
         }
-        if SecretLooks.isPathToken(word, after: bytes[..<start]) {
+        if SecretPatterns.isPathToken(word, after: bytes[..<start]) {
             return replace(start..<end, mask("token", start..<end))
         }
         // A word of four numbers after a slash is a version, as in `Chrome/120.0.0.0`.
-        if SecretLooks.isAddress(word), start == 0 || bytes[start - 1] != UInt8(ascii: "/") {
+        if SecretPatterns.isAddress(word), start == 0 || bytes[start - 1] != UInt8(ascii: "/") {
             return replace(start..<end, mask("address", start..<end))
         }
-        if let end = SecretLooks.base64End(in: bytes, at: start) {
+        if let end = SecretPatterns.base64End(in: bytes, at: start) {
             return replace(start..<end, mask("key", start..<end))
         }
         if word.contains(UInt8(ascii: "%")), let clean = decoded(start..<end) {
@@ -135,7 +135,7 @@ struct TextScan {
             let plain = pair.isEncoded ? FormText.decoded(value) : value
             return replace(pair.value, redaction.masked(pair.kind, plain))
         }
-        if findsPairs, let (kind, range) = told(by: start..<end) {
+        if findsPairs, let (kind, range) = announcedSecret(by: start..<end) {
             return replace(range, mask(kind, range))
         }
         let isScheme =
@@ -154,11 +154,11 @@ struct TextScan {
 
     /// Returns the end and the kind of a card, account or phone number that begins at this position
     /// and may consist of groups.
-    private func groups(at start: Int) -> (end: Int, kind: String)? {
+    private func groupedNumber(at start: Int) -> (end: Int, kind: String)? {
         let found =
-            SecretLooks.cardEnd(in: bytes, at: start).map { ($0, "card") }
-            ?? SecretLooks.accountEnd(in: bytes, at: start).map { ($0, "account") }
-            ?? SecretLooks.phoneEnd(in: bytes, at: start).map { ($0, "phone") }
+            SecretPatterns.cardEnd(in: bytes, at: start).map { ($0, "card") }
+            ?? SecretPatterns.ibanEnd(in: bytes, at: start).map { ($0, "account") }
+            ?? SecretPatterns.phoneEnd(in: bytes, at: start).map { ($0, "phone") }
         return found.flatMap { $0.0 == bytes.count || !isWord(at: $0.0) ? $0 : nil }
     }
 
@@ -166,13 +166,13 @@ struct TextScan {
     /// two.
     ///
     /// Examples: `--password x`, `token x`, `the password is x`, `-u name:x`, `the code is 123456`.
-    private func told(by name: Range<Int>) -> (kind: String, value: Range<Int>)? {
+    private func announcedSecret(by name: Range<Int>) -> (kind: String, value: Range<Int>)? {
         let text = string(name)
         var start = end(from: name.upperBound, while: Self.isBlank)
         guard start > name.upperBound, start < bytes.count else { return nil }
         if bytes[start...].starts(with: "is ".utf8) { start += 3 }
         let stop = end(from: start) { !" \t\r\n\"'`,;<>()".utf8.contains($0) }
-        let value = string(start..<stop).trimmedOfStops
+        let value = string(start..<stop).trimmingFullStops
         let range = start..<(start + value.utf8.count)
         guard let first = value.utf8.first, isWord(at: start), first != UInt8(ascii: "%"),
             !value.utf8.contains(0xe2)
@@ -189,7 +189,7 @@ struct TextScan {
             ["password", "key", "token", "secret"].contains(kind)
         else { return nil }
         let isFlag = text.hasPrefix("--") && !value.hasPrefix("-")
-        let isCredential = value.utf8.count >= 8 && SecretLooks.isMixed(value)
+        let isCredential = value.utf8.count >= 8 && SecretPatterns.hasLettersAndDigits(value)
         return isFlag || isCredential ? (kind, range) : nil
     }
 
@@ -202,8 +202,8 @@ struct TextScan {
     /// The result is nil when the word is not encoded or contains no secret.
     private func decoded(_ range: Range<Int>) -> String? {
         let text = string(range)
-        guard FormText.decoded(text, plusIsBlank: false) != text else { return nil }
-        let clean = redaction.encoded(text, plusIsBlank: false)
+        guard FormText.decoded(text, decodesPlusAsSpace: false) != text else { return nil }
+        let clean = redaction.encoded(text, decodesPlusAsSpace: false)
         return clean == text ? nil : clean
     }
 
@@ -246,7 +246,7 @@ struct TextScan {
     /// Returns the secrets in and after a markup element that begins at this position.
     ///
     /// Examples: `<password>secret</password>`, `<input name="password" value="secret">`.
-    private func element() -> [(range: Range<Int>, kind: String)] {
+    private func markupSecrets() -> [(range: Range<Int>, kind: String)] {
         guard bytes[index] == UInt8(ascii: "<") else { return [] }
         var nameStart = index + 1
         var nameEnd = end(from: nameStart, while: Self.isName)
@@ -269,7 +269,9 @@ struct TextScan {
             found += values.map { ($0.value, kind) }
         }
         let name = string(nameStart..<nameEnd)
-        if name == "key", let entry = entry(after: head + 1) { return found + [entry] }
+        if name == "key", let propertyListSecret = propertyListSecret(after: head + 1) {
+            return found + [propertyListSecret]
+        }
         guard let kind = redaction.kind(inText: name), bytes[head - 1] != UInt8(ascii: "/") else {
             return found
         }
@@ -322,7 +324,7 @@ struct TextScan {
 
     /// Returns the secret in an entry of an XML property list, such as
     /// `<key>password</key><string>secret</string>`.
-    private func entry(after start: Int) -> (range: Range<Int>, kind: String)? {
+    private func propertyListSecret(after start: Int) -> (range: Range<Int>, kind: String)? {
         let nameEnd = end(from: start) { $0 != UInt8(ascii: "<") }
         guard nameEnd < bytes.count, let kind = redaction.kind(inText: string(start..<nameEnd)),
             bytes[nameEnd...].starts(with: "</key>".utf8)
@@ -341,9 +343,9 @@ struct TextScan {
         }
     }
 
-    /// Masks the credentials in front of a URL's host, as in `https://user:password@host`, when the
+    /// Masks the credentials in front of a URL's host, as in `https://maskURLCredentials:password@host`, when the
     /// scan reaches the colon after the scheme.
-    private mutating func user() {
+    private mutating func maskURLCredentials() {
         guard bytes[index] == UInt8(ascii: ":"), bytes[index...].starts(with: "://".utf8) else {
             return
         }
@@ -369,7 +371,7 @@ private struct TextPair {
 
     /// Words, such as `null` or `missing`, that documents and reports contain in place of a secret
     /// value.
-    private static let noValues: Set<String> = [
+    private static let placeholderValues: Set<String> = [
         "null", "nil", "none", "true", "false", "undefined", "missing", "wrong", "invalid",
         "required", "absent", "empty", "{", "[",
     ]
@@ -422,7 +424,7 @@ private struct TextPair {
         let isTemplate =
             text.hasSuffix("}}") && (text.hasPrefix("{{") || text.hasPrefix("Bearer {{"))
         guard !text.isEmpty, !isTemplate, !isProse, !SecretMark.isMark(text),
-            !Self.noValues.contains(text.lowercased())
+            !Self.placeholderValues.contains(text.lowercased())
         else { return nil }
         value = range
         isEncoded = isAssigned && text.contains { $0 == "%" || $0 == "+" }
@@ -436,7 +438,7 @@ private struct TextPair {
         _ nameEnd: Int
     ) -> String? {
         if let kind = redaction.kind(inText: name) { return kind }
-        if SecretNames.isVariableOfKey(name) { return "key" }
+        if SecretNames.isKeyVariable(name) { return "key" }
         guard isWebQuery(bytes, nameStart) else { return nil }
         let rest = bytes[min(nameEnd + 1, bytes.count)...]
         let value = rest.prefix { !"&;#\"'<> \t\r\n".utf8.contains($0) }
@@ -478,13 +480,13 @@ private struct TextPair {
             if bytes[index...].starts(with: "{{".utf8) { return template() }
             switch first {
             case UInt8(ascii: "{"): return object()
-            case UInt8(ascii: "["): return through(UInt8(ascii: "]"))
+            case UInt8(ascii: "["): return valueThrough(UInt8(ascii: "]"))
             case UInt8(ascii: "\""), UInt8(ascii: "'"): return quoted(by: first, isEscaped: false)
             case UInt8(ascii: "\\"):
                 index += 1
                 guard let quote = next, quote == UInt8(ascii: "\"") else { return index..<index }
                 return quoted(by: quote, isEscaped: true)
-            default: return bare(kind, isAssigned: isAssigned)
+            default: return unquotedValue(kind, isAssigned: isAssigned)
             }
         }
 
@@ -516,7 +518,7 @@ private struct TextPair {
                 name = String(decoding: bytes[quoted(by: 0x22, isEscaped: false)], as: UTF8.self)
                 index += 1
             } else {
-                name = String(decoding: bytes[bare("", isAssigned: true)], as: UTF8.self)
+                name = String(decoding: bytes[unquotedValue("", isAssigned: true)], as: UTF8.self)
             }
             guard let kind = redaction.kind(inText: name) else { return nil }
             skip { $0 == 0x20 || $0 == 9 }
@@ -532,7 +534,7 @@ private struct TextPair {
             return (kind, start..<index)
         }
 
-        private mutating func through(_ last: UInt8) -> Range<Int> {
+        private mutating func valueThrough(_ last: UInt8) -> Range<Int> {
             let start = index
             skip { $0 != last }
             return start..<min(index + 1, bytes.count)
@@ -556,7 +558,7 @@ private struct TextPair {
         private static let phraseEnds = Set(";,\"'\r\n".utf8)
         private static let listEnds = Set("\"' \t\r\n".utf8)
 
-        private mutating func bare(_ kind: String, isAssigned: Bool) -> Range<Int> {
+        private mutating func unquotedValue(_ kind: String, isAssigned: Bool) -> Range<Int> {
             let start = index
             let ends: Set<UInt8> =
                 switch kind {
@@ -585,7 +587,7 @@ private struct TextPair {
 
 extension String {
     /// A copy of the string without the full stops at its end.
-    fileprivate var trimmedOfStops: String {
+    fileprivate var trimmingFullStops: String {
         String(decoding: utf8.reversed().drop { $0 == UInt8(ascii: ".") }.reversed(), as: UTF8.self)
     }
 }

@@ -6,16 +6,16 @@ package import Conformance
 /// The same seed produces the same histories in the same order.
 package struct PhoneGenerator: Sendable {
     /// A generated history of an app as contracts, with its number and coverage.
-    package struct Drawn: Sendable {
+    package struct GeneratedPhoneHistory: Sendable {
         package let number: Int
         package let script: PhoneScript
         /// The number of situations that this history is the first to cover.
-        package let newCount: Int
+        package let newSituationCount: Int
     }
 
     private let seed: UInt64
     private var number = 0
-    package private(set) var coverage = LifeCoverage()
+    package private(set) var coverage = HistoryCoverage()
     private static let stepsMax = 12
     private static let candidateCount = 4
 
@@ -25,30 +25,30 @@ package struct PhoneGenerator: Sendable {
 
     /// Generates the next history that the component that runs the steps supports.
     ///
-    /// - Parameter isPlayable: Returns whether all steps of a contract can be run.
+    /// - Parameter canRun: Returns whether all steps of a contract can be run.
     /// - Returns: The history; nil when hardly any step can be run.
-    package mutating func next(where isPlayable: (Contract) -> Bool) -> Drawn? {
+    package mutating func next(where canRun: (Contract) -> Bool) -> GeneratedPhoneHistory? {
         // The number of attempts is limited, in case next to no step can be run.
         for _ in 0..<10_000 {
             var random = SeededGenerator(seed: seed, text: "phone \(number)")
             number += 1
             var best: (score: Double, script: PhoneScript)?
             for _ in 0..<Self.candidateCount {
-                guard let script = PhoneScript(draw(&random)), isPlayable(script.contract) else {
+                guard let script = PhoneScript(generate(&random)), canRun(script.contract) else {
                     continue
                 }
                 // The values are added in sorted order, because floating-point sums depend on the
                 // order.
                 let novelty = Set(script.features.map(\.text)).sorted()
                     .map { 1 / Double(1 + (coverage.counts[$0] ?? 0)) }
-                let score = novelty.reduce(0, +) / Double(script.life.steps.count)
+                let score = novelty.reduce(0, +) / Double(script.history.steps.count)
                 if best.map({ $0.score < score }) ?? true { best = (score, script) }
             }
             guard let best else { continue }
-            return Drawn(
+            return GeneratedPhoneHistory(
                 number: number - 1,
                 script: best.script,
-                newCount: coverage.add(best.script.features)
+                newSituationCount: coverage.add(best.script.features)
             )
         }
         return nil
@@ -62,7 +62,7 @@ package struct PhoneGenerator: Sendable {
 
     // MARK: One history
 
-    private func draw(_ random: inout SeededGenerator) -> PhoneLife {
+    private func generate(_ random: inout SeededGenerator) -> PhoneHistory {
         var steps: [PhoneStep] = []
         var model = PhoneModel()
         func add(_ step: PhoneStep) {
@@ -73,15 +73,15 @@ package struct PhoneGenerator: Sendable {
         }
         var ids = chance(4, &random) ? ids(&random) : [:]
         switch Int.random(in: 0..<40, using: &random) {
-        case 0...1: for step in leaving(&random) { add(step) }
-        case 2: for step in restoring(&random) { add(step) }
+        case 0...1: for step in logoutSteps(&random) { add(step) }
+        case 2: for step in restoreSteps(&random) { add(step) }
         case 3:
             ids = self.ids(&random)
-            for step in undecoded() { add(step) }
+            for step in undecodedVaultSteps() { add(step) }
         default:
-            if !chance(5, &random) { add(.phone(contents(&random))) }
+            if !chance(5, &random) { add(.phone(initialPhoneData(&random))) }
         }
-        if chance(6, &random) { add(.bridge(manners(&random))) }
+        if chance(6, &random) { add(.bridge(bridgeVariant(&random))) }
         if chance(10, &random) { add(.app(AppAction(.launchTwice))) }
         let count = min(
             Int.random(in: 1...Self.stepsMax, using: &random),
@@ -89,19 +89,19 @@ package struct PhoneGenerator: Sendable {
         )
         for _ in 0..<count {
             if chance(8, &random) { add(.bridge(faults(&random))) }
-            if chance(8, &random) { add(.backend(troubles(&random))) }
-            if model.isSheetDoubtful {
+            if chance(8, &random) { add(.backend(registrationFailures(&random))) }
+            if model.isPaymentSheetUncertain {
                 let ends = [
-                    AppAction(.kill), AppAction(.reload), AppAction(.launch), pause(&random),
+                    AppAction(.kill), AppAction(.reload), AppAction(.launch), waitAction(&random),
                 ]
                 if let action = ends.randomElement(using: &random) { add(.app(action)) }
-            } else if model.hasSheet {
-                let ends: [PhoneChange.Act] = [.complete, .cancel, .fail]
+            } else if model.hasPaymentSheet {
+                let ends: [PhoneChange.OwnerAction] = [.complete, .cancel, .fail]
                 var change = PhoneChange()
                 change.act = ends.randomElement(using: &random)
                 add(.phone(change))
-            } else if model.isOpen {
-                for step in gesture(&random) { add(step) }
+            } else if model.isPageOpen {
+                for step in userAction(&random) { add(step) }
             } else {
                 let isFirst = !steps.contains(where: \.isLaunch)
                 if !isFirst, chance(6, &random) {
@@ -111,19 +111,19 @@ package struct PhoneGenerator: Sendable {
                 }
                 add(.app(AppAction(.launch)))
                 // If no registration succeeds from the start, the app gets time for retries.
-                if isFirst, model.isShut { add(.app(pause(&random))) }
+                if isFirst, model.areAllRegistrationsFailing { add(.app(waitAction(&random))) }
             }
         }
-        if !model.isOpen { add(.app(AppAction(.launch))) }
+        if !model.isPageOpen { add(.app(AppAction(.launch))) }
         if chance(6, &random) { add(.app(AppAction(.status))) }
-        return PhoneLife(steps, ids: ids)
+        return PhoneHistory(steps, ids: ids)
     }
 
     // The following sequences of steps are too long to arise by chance.
 
     /// Returns steps in which a signed-in user requests a restore while the store account's
     /// purchases belong to another user (C-26).
-    private func restoring(_ random: inout SeededGenerator) -> [PhoneStep] {
+    private func restoreSteps(_ random: inout SeededGenerator) -> [PhoneStep] {
         var change = PhoneChange()
         if chance(2, &random) { change.vault[.id] = "{{user.ada}}" }
         var entry = HistoryEntry()
@@ -135,7 +135,7 @@ package struct PhoneGenerator: Sendable {
 
     /// Returns steps in which the app starts repeatedly while the native side does not decode any
     /// value (C-22).
-    private func undecoded() -> [PhoneStep] {
+    private func undecodedVaultSteps() -> [PhoneStep] {
         var plan = BridgePlan()
         plan.switches["vaultDecode"] = "raw"
         var change = PhoneChange()
@@ -157,7 +157,7 @@ package struct PhoneGenerator: Sendable {
 
     /// Returns steps in which a user logs out of an account on a phone whose purchase history
     /// contains no user, and the vault then loses the ID (C-31).
-    private func leaving(_ random: inout SeededGenerator) -> [PhoneStep] {
+    private func logoutSteps(_ random: inout SeededGenerator) -> [PhoneStep] {
         var change = PhoneChange()
         var entry = HistoryEntry()
         entry.isActive = chance(2, &random)
@@ -178,12 +178,15 @@ package struct PhoneGenerator: Sendable {
     private func ids(_ random: inout SeededGenerator) -> [String: String] {
         // An ID with a percent sign would be ambiguous, because the native side may or may not
         // decode it (C-22). No such ID is used.
-        let hard = ["a&locked=true", "x#y", "s p", "plus+sign", "über", "colon:one"]
+        let specialCharacterIDs = ["a&locked=true", "x#y", "s p", "plus+sign", "über", "colon:one"]
         let (first, second) = (
-            Int.random(in: 0..<hard.count, using: &random),
-            Int.random(in: 1..<hard.count, using: &random)
+            Int.random(in: 0..<specialCharacterIDs.count, using: &random),
+            Int.random(in: 1..<specialCharacterIDs.count, using: &random)
         )
-        return ["ben": hard[first], "cleo": hard[(first + second) % hard.count]]
+        return [
+            "ben": specialCharacterIDs[first],
+            "cleo": specialCharacterIDs[(first + second) % specialCharacterIDs.count],
+        ]
     }
 
     private func chance(_ one: Int, _ random: inout SeededGenerator) -> Bool {
@@ -191,7 +194,7 @@ package struct PhoneGenerator: Sendable {
     }
 
     /// Returns random data that is on the phone before the first launch of the app.
-    private func contents(_ random: inout SeededGenerator) -> PhoneChange {
+    private func initialPhoneData(_ random: inout SeededGenerator) -> PhoneChange {
         var change = PhoneChange()
         if chance(4, &random) {
             let kinds: [PhoneChange.Kind] = [.ipad, .android, .ipadDesktop, .unknown, .browser]
@@ -221,7 +224,7 @@ package struct PhoneGenerator: Sendable {
     }
 
     /// Returns a random variant of the native side's responses that Despia's documentation allows.
-    private func manners(_ random: inout SeededGenerator) -> BridgePlan {
+    private func bridgeVariant(_ random: inout SeededGenerator) -> BridgePlan {
         var plan = BridgePlan()
         switch Int.random(in: 0..<5, using: &random) {
         case 0:
@@ -266,7 +269,7 @@ package struct PhoneGenerator: Sendable {
 
     /// Returns random failures of the registrations at the app's backend, followed by a success or
     /// permanent.
-    private func troubles(_ random: inout SeededGenerator) -> AppBackendPlan {
+    private func registrationFailures(_ random: inout SeededGenerator) -> AppBackendPlan {
         var plan = AppBackendPlan()
         let bad: [AppBackendPlan.Answer] = [
             .status(500), .status(503), .reset, .slow(.seconds(1)), .slow(.seconds(3)), .otherID,
@@ -282,7 +285,7 @@ package struct PhoneGenerator: Sendable {
         return plan
     }
 
-    private func gesture(_ random: inout SeededGenerator) -> [PhoneStep] {
+    private func userAction(_ random: inout SeededGenerator) -> [PhoneStep] {
         let names: [AppAction.Name] = [
             .launch, .launch, .reload, .kill, .upgrade, .upgrade, .upgradeTwice, .purchase,
             .restore, .login, .login, .login, .logout, .logout, .status, .callback, .wait,
@@ -300,16 +303,16 @@ package struct PhoneGenerator: Sendable {
                 .undefinedID,
             ]
             plan.answers["login"] = [answers.randomElement(using: &random) ?? .claimed]
-            if chance(8, &random) { return steps + slowly(action, plan) }
+            if chance(8, &random) { return steps + buyDuringSlowChange(action, plan) }
             steps.append(.backend(plan))
             if chance(8, &random) {
                 action.killedAt = chance(2, &random) ? .loggedIn : .idWritten
             }
         case .logout:
-            if chance(8, &random) { return slowly(action, AppBackendPlan()) }
+            if chance(8, &random) { return buyDuringSlowChange(action, AppBackendPlan()) }
             if chance(10, &random) { action.killedAt = .idWritten }
         case .restore:
-            if chance(8, &random) { return slowly(action, AppBackendPlan()) }
+            if chance(8, &random) { return buyDuringSlowChange(action, AppBackendPlan()) }
         case .upgrade, .purchase:
             if chance(8, &random) {
                 var plan = AppBackendPlan()
@@ -322,7 +325,7 @@ package struct PhoneGenerator: Sendable {
                 ["ok": true, "cancelled": false, "restored": false, "source": "paywall"],
             ]
             action.argument = arguments.randomElement(using: &random) ?? nil
-        case .wait: action = pause(&random)
+        case .wait: action = waitAction(&random)
         case .launch, .launchTwice, .reload, .kill, .upgradeTwice, .status, .signUp, .signIn,
             .google, .forgotPassword, .deleteAccount, .refresh:
             break
@@ -330,7 +333,7 @@ package struct PhoneGenerator: Sendable {
         return steps + [.app(action)]
     }
 
-    private func pause(_ random: inout SeededGenerator) -> AppAction {
+    private func waitAction(_ random: inout SeededGenerator) -> AppAction {
         var action = AppAction(.wait)
         action.time = .seconds([1, 6, 12].randomElement(using: &random) ?? 6)
         return action
@@ -338,7 +341,7 @@ package struct PhoneGenerator: Sendable {
 
     /// Returns steps in which the user taps to buy while a slow change of the user ID is in
     /// progress (C-18).
-    private func slowly(_ action: AppAction, _ plan: AppBackendPlan) -> [PhoneStep] {
+    private func buyDuringSlowChange(_ action: AppAction, _ plan: AppBackendPlan) -> [PhoneStep] {
         var (action, plan) = (action, plan)
         action.isAtOnce = true
         plan.answers["register"] = [.slow(.seconds(2))]

@@ -8,7 +8,7 @@ internal import Conformance
 /// Source: identity rules, part B: C-01 to C-09, C-16 to C-31.
 struct PhoneModel: Sendable {
     /// The user whose ID a correct app keeps on the phone.
-    enum Holder: Hashable, Sendable {
+    enum PhoneUser: Hashable, Sendable {
         case user(String)
         /// The phone has a new ID that a logout created.
         case other
@@ -16,21 +16,21 @@ struct PhoneModel: Sendable {
         /// this user, who must not become the app's user.
         case not(String)
         /// The identity rules do not determine the ID.
-        case open
+        case undetermined
 
         /// Whether the identity rules determine the ID.
         var isKnown: Bool {
             switch self {
             case .user, .other: true
-            case .not, .open: false
+            case .not, .undetermined: false
             }
         }
     }
 
-    /// Whether the app's page shows the paid content; `open` when the identity rules do not
+    /// Whether the app's page shows the paid content; `undetermined` when the identity rules do not
     /// determine it.
     enum Access: Hashable, Sendable {
-        case no, yes, open
+        case no, yes, undetermined
     }
 
     /// The subscription status that the app's page must show (C-25).
@@ -40,94 +40,96 @@ struct PhoneModel: Sendable {
         case active(product: String)
     }
 
-    private(set) var holder = Holder.open
+    private(set) var phoneUser = PhoneUser.undetermined
     private(set) var access = Access.no
     /// The subscription status that the page shows since the last status check; nil when the status
     /// is not predictable.
     private(set) var status: Status?
-    private(set) var isOpen = false
+    private(set) var isPageOpen = false
     /// Whether two pages of the app are open, so that it is undetermined which page gets a tap.
-    private var isDoubled = false
-    private(set) var wasDoubled = false
+    private var hasTwoPages = false
+    private(set) var hadTwoPages = false
     /// Whether a payment sheet of the store is open.
-    private(set) var hasSheet = false
+    private(set) var hasPaymentSheet = false
     /// Whether the payment sheet was requested during another operation, so that it may not have
     /// opened.
-    private(set) var isSheetDoubtful = false
+    private(set) var isPaymentSheetUncertain = false
     /// Whether the page receives the result of a payment sheet from the native side.
-    private var hasResults = true
+    private var receivesSheetResults = true
     /// Whether the page may assume that a payment sheet is open that was already closed.
-    private var isSheetBelieved = false
+    private var mayAssumeOpenSheet = false
     private(set) var hasLoggedOut = false
     private(set) var hasLoggedIn = false
     /// Whether the user was signed in to an account before the last logout.
-    private var hasLeftAccount = false
+    private var wasLoggedInBeforeLogout = false
     /// Whether the user logged out of an account and the vault lost the user ID afterward (C-31).
-    private(set) var hasLostLeft = false
+    private(set) var hasLostIDAfterLogout = false
     /// Whether the first launch took the user ID from a purchase in the store's history.
-    private(set) var hasAdopted = false
+    private(set) var hasAdoptedHistoryID = false
     /// Whether the restore button replaced the user ID on the phone with an ID from the store's
     /// history.
-    private(set) var hasRestored = false
+    private(set) var hasRestoredHistoryID = false
     /// Whether the user ID is locked: no other ID may replace it without a decision of the user
     /// (C-29).
     private var isLocked = false
     /// Whether it depends on the app if the user ID is locked.
     ///
     /// A login may lock the ID, and a lost ID may be unlocked.
-    private var isLockOpen = false
+    private var isLockUndetermined = false
     /// Whether no page of the app can be open.
     ///
     /// The value is false after a page was killed during an operation.
-    private var isSurelyClosed = true
+    private var areAllPagesClosed = true
     /// Whether the install ID of the phone has changed.
     private(set) var isNewInstall = false
     /// The number of user actions so far, not counting waits.
-    private(set) var gestureCount = 0
+    private(set) var userActionCount = 0
     /// Whether all steps so far only opened or closed pages.
-    private(set) var isOnlyOpened = true
+    private(set) var hasOnlyPageActions = true
     /// The last user action, if that action must change nothing, such as a restore or a login that
     /// finds no user; nil for other actions.
-    private(set) var idleGesture: AppAction.Name?
+    private(set) var ineffectiveUserAction: AppAction.Name?
     private var history: [HistoryEntry]?
     /// The form of the native side's response to a history request; nil for the usual form.
-    private var manner: String?
+    private var historyResponseForm: String?
     private(set) var vaultUser: String?
     private var hasLaunched = false
     /// Whether the user completed a purchase, which is now in the store's history.
-    private var hasCompleted = false
+    private var hasCompletedPurchase = false
     /// Whether the app's backend may know of a purchase.
-    private var hasBought = false
+    private var mayBackendKnowPurchase = false
     /// The number of paywalls that must have opened so far; nil when the number is not predictable.
     private(set) var paywallCount: Int? = 0
-    private(set) var hasCallback = false
+    private(set) var hadPurchaseCallback = false
     /// Whether the app runs in a browser without the Despia runtime.
     private(set) var isBrowser = false
     /// Whether the phone never provides its install ID.
-    private(set) var isNameless = false
+    private(set) var hasNoInstallID = false
     /// Whether a fault of the bridge, or a kill during an operation, may have prevented effects.
-    private(set) var isDisturbed = false
+    private(set) var mayEffectsBeMissing = false
     private var lostWrites: Set<PhoneChange.VaultRole?> = []
     /// Whether any registration failed so far.
-    private var hasTrouble = false
+    private var hasFailedRegistration = false
     /// Whether all registrations fail permanently.
-    private(set) var isShut = false
+    private(set) var areAllRegistrationsFailing = false
     /// Whether registrations failed immediately from before the first launch, and the app had time
     /// for a retry.
-    private(set) var isTriedAgain = false
+    private(set) var hadTimeForRetry = false
     /// Whether any user ID contains special characters.
-    let hasHardIDs: Bool
+    let hasSpecialCharacterIDs: Bool
     /// Whether the vault and the OneSignal alias keep values exactly as written, without decoding
     /// them (C-22).
-    private(set) var isRaw = false
+    private(set) var areValuesKeptRaw = false
     private var plan = AppBackendPlan()
 
     init(ids: [String: String] = [:]) {
-        hasHardIDs = !ids.isEmpty
+        hasSpecialCharacterIDs = !ids.isEmpty
     }
 
     /// Whether all required effects must happen, because no fault can have prevented them.
-    private var isWell: Bool { !isDisturbed && !hasTrouble && !isBrowser }
+    private var areAllEffectsRequired: Bool {
+        !mayEffectsBeMissing && !hasFailedRegistration && !isBrowser
+    }
 
     /// Carries out a step of the history in the model.
     ///
@@ -135,22 +137,22 @@ struct PhoneModel: Sendable {
     mutating func perform(_ step: PhoneStep) -> Bool {
         switch step {
         case .app(let action): return act(action)
-        case .phone(let change): return take(change)
+        case .phone(let change): return applyChange(change)
         case .bridge(let plan):
-            guard takes(plan.faults) else { return false }
-            if !plan.faults.isEmpty { isDisturbed = true }
+            guard acceptsFaults(plan.faults) else { return false }
+            if !plan.faults.isEmpty { mayEffectsBeMissing = true }
             // An app may not understand every form of the history response.
-            if let word = plan.switches["history"]?.string { manner = word }
+            if let word = plan.switches["history"]?.string { historyResponseForm = word }
             // Without the result channel, a page is never notified that its payment sheet was
             // closed.
-            if plan.switches["hasResultChannel"] == .bool(false) { hasResults = false }
-            if plan.switches["vaultDecode"]?.string == "raw" { isRaw = true }
+            if plan.switches["hasResultChannel"] == .bool(false) { receivesSheetResults = false }
+            if plan.switches["vaultDecode"]?.string == "raw" { areValuesKeptRaw = true }
             return true
         case .backend(let plan):
             self.plan.add(plan)
             if plan.answers["register"] != nil {
-                hasTrouble = true
-                if plan.isPermanent { isShut = true }
+                hasFailedRegistration = true
+                if plan.isPermanent { areAllRegistrationsFailing = true }
             }
             return true
         case .store: return false
@@ -161,7 +163,7 @@ struct PhoneModel: Sendable {
     ///
     /// No identity rule defines how many lost writes an app must survive. Therefore one step must
     /// contain all losses of the same vault entry.
-    private mutating func takes(_ faults: [BridgePlan.Fault]) -> Bool {
+    private mutating func acceptsFaults(_ faults: [BridgePlan.Fault]) -> Bool {
         let losses = faults.filter { $0.kind == .drop && $0.scheme == "setvault" }.map(\.role)
         guard lostWrites.isDisjoint(with: losses) else { return false }
         lostWrites.formUnion(losses)
@@ -171,60 +173,65 @@ struct PhoneModel: Sendable {
     // MARK: Actions
 
     private mutating func act(_ action: AppAction) -> Bool {
-        guard !isDoubled || Self.opening.contains(action.name) || action.name == .wait else {
+        guard !hasTwoPages || Self.pageActions.contains(action.name) || action.name == .wait else {
             return false
         }
-        let isKnownDeath = action.name == .login && action.killedAt == .idWritten
-        if action.isAtOnce || (action.killedAt != nil && !isKnownDeath) { isDisturbed = true }
-        if action.name != .wait {
-            gestureCount += 1
-            (idleGesture, isTriedAgain) = (nil, false)
-            if action.name != .callback { status = nil }
-            if !Self.opening.contains(action.name) { isOnlyOpened = false }
+        let isKillAfterIDWrite = action.name == .login && action.killedAt == .idWritten
+        if action.isAtOnce || (action.killedAt != nil && !isKillAfterIDWrite) {
+            mayEffectsBeMissing = true
         }
-        defer { if action.killedAt != nil { (isOpen, isSurelyClosed) = (false, false) } }
+        if action.name != .wait {
+            userActionCount += 1
+            (ineffectiveUserAction, hadTimeForRetry) = (nil, false)
+            if action.name != .callback { status = nil }
+            if !Self.pageActions.contains(action.name) { hasOnlyPageActions = false }
+        }
+        defer { if action.killedAt != nil { (isPageOpen, areAllPagesClosed) = (false, false) } }
         switch action.name {
         case .launch, .launchTwice:
             launch()
-            isDoubled = action.name == .launchTwice
-            if isDoubled { wasDoubled = true }
+            hasTwoPages = action.name == .launchTwice
+            if hasTwoPages { hadTwoPages = true }
         case .kill:
-            guard isOpen else { return false }
-            (isOpen, isSurelyClosed) = (false, true)
-            closePage()
-            isDoubled = false
+            guard isPageOpen else { return false }
+            (isPageOpen, areAllPagesClosed) = (false, true)
+            resetPageState()
+            hasTwoPages = false
         case .reload:
-            guard isOpen else { return false }
-            closePage()
+            guard isPageOpen else { return false }
+            resetPageState()
         case .upgrade, .upgradeTwice:
-            guard isOpen, !hasSheet else { return false }
+            guard isPageOpen, !hasPaymentSheet else { return false }
             openSheet()
         case .purchase:
-            guard isOpen, !hasSheet, !isBrowser else { return false }
+            guard isPageOpen, !hasPaymentSheet, !isBrowser else { return false }
             openSheet()
-            buy()
+            completePurchase()
         case .restore:
-            guard isOpen, !hasSheet else { return false }
+            guard isPageOpen, !hasPaymentSheet else { return false }
             restore()
         case .login:
-            guard isOpen, !hasSheet, action.account != nil else { return false }
+            guard isPageOpen, !hasPaymentSheet, action.account != nil else { return false }
             // A kill in the middle of a login requires a login that succeeds.
-            guard action.killedAt == nil || willLogIn(asAnother: isKnownDeath) else { return false }
+            guard action.killedAt == nil || willLogIn(asOtherUser: isKillAfterIDWrite) else {
+                return false
+            }
             logIn()
         case .logout:
-            guard isOpen, !hasSheet else { return false }
+            guard isPageOpen, !hasPaymentSheet else { return false }
             logOut()
         case .status:
-            guard isOpen else { return false }
-            status = shownStatus
+            guard isPageOpen else { return false }
+            status = predictedStatus
         case .callback:
-            guard isOpen, !isBrowser else { return false }
-            hasCallback = true
+            guard isPageOpen, !isBrowser else { return false }
+            hadPurchaseCallback = true
         case .wait:
-            if let first = plan.answers["register"]?.first, isShut, gestureCount == 1,
+            if let first = plan.answers["register"]?.first, areAllRegistrationsFailing,
+                userActionCount == 1,
                 (action.time ?? .zero) >= Self.retryTime
             {
-                isTriedAgain = first.failsAtOnce
+                hadTimeForRetry = first.failsImmediately
             }
         case .signUp, .signIn, .google, .forgotPassword, .deleteAccount, .refresh: return false
         }
@@ -235,24 +242,24 @@ struct PhoneModel: Sendable {
     /// compared.
     private static let retryTime = Duration.seconds(3)
 
-    private static let opening: Set<AppAction.Name> = [.launch, .launchTwice, .reload, .kill]
+    private static let pageActions: Set<AppAction.Name> = [.launch, .launchTwice, .reload, .kill]
 
     private mutating func launch() {
         defer {
-            (isOpen, hasLaunched) = (true, true)
-            closePage()
+            (isPageOpen, hasLaunched) = (true, true)
+            resetPageState()
         }
-        guard !hasLaunched, !isDisturbed, !isBrowser else { return }
-        if let vaultUser { return holder = .user(vaultUser) }
-        switch choice {
+        guard !hasLaunched, !mayEffectsBeMissing, !isBrowser else { return }
+        if let vaultUser { return phoneUser = .user(vaultUser) }
+        switch storeHistoryUser {
         case .user(let user):
-            holder = .user(user)
-            (hasAdopted, isLocked) = (true, true)
+            phoneUser = .user(user)
+            (hasAdoptedHistoryID, isLocked) = (true, true)
         // If the app takes an ID from the store's history, it locks the ID.
-        case .open: isLockOpen = true
+        case .undetermined: isLockUndetermined = true
         case .nobody:
-            let strangers = (history ?? []).filter { !$0.isAnonymous }.compactMap(\.user)
-            if let stranger = strangers.first { holder = .not(stranger) }
+            let unknownUsers = (history ?? []).filter { !$0.isAnonymous }.compactMap(\.user)
+            if let unknownUser = unknownUsers.first { phoneUser = .not(unknownUser) }
         }
     }
 
@@ -260,36 +267,40 @@ struct PhoneModel: Sendable {
 
     private mutating func openSheet() {
         guard !isBrowser else { return }
-        hasSheet = true
-        isSheetDoubtful = isDisturbed || hasTrouble || isSheetBelieved
-        paywallCount = isSheetDoubtful ? nil : paywallCount.map { $0 + 1 }
+        hasPaymentSheet = true
+        isPaymentSheetUncertain = mayEffectsBeMissing || hasFailedRegistration || mayAssumeOpenSheet
+        paywallCount = isPaymentSheetUncertain ? nil : paywallCount.map { $0 + 1 }
     }
 
     /// Resets the state of the page, because a new page has no payment sheet and no unlocked
     /// content.
-    private mutating func closePage() {
+    private mutating func resetPageState() {
         closeSheet()
-        isSheetBelieved = false
-        if access == .yes { access = .open }
+        mayAssumeOpenSheet = false
+        if access == .yes { access = .undetermined }
     }
 
-    private mutating func closeSheet() { (hasSheet, isSheetDoubtful) = (false, false) }
+    private mutating func closeSheet() {
+        (hasPaymentSheet, isPaymentSheetUncertain) = (false, false)
+    }
 
-    private mutating func buy() {
-        hasCompleted = true
+    private mutating func completePurchase() {
+        hasCompletedPurchase = true
         if plan.learnsPurchases {
-            hasBought = true
-            access = isSheetDoubtful ? .open : .yes
+            mayBackendKnowPurchase = true
+            access = isPaymentSheetUncertain ? .undetermined : .yes
         }
         closeSheet()
     }
 
     /// The subscription status that the page must show at a status check; nil when it is not
     /// predictable.
-    private var shownStatus: Status? {
-        guard !hasCompleted, !isBrowser else { return nil }
-        if let manner { return ["silent", "null"].contains(manner) ? .unknown : nil }
-        guard isWell, let only = history?.first, history?.count == 1, only.isActive,
+    private var predictedStatus: Status? {
+        guard !hasCompletedPurchase, !isBrowser else { return nil }
+        if let historyResponseForm {
+            return ["silent", "null"].contains(historyResponseForm) ? .unknown : nil
+        }
+        guard areAllEffectsRequired, let only = history?.first, history?.count == 1, only.isActive,
             only.environment == "production", !only.isAnonymous
         else { return nil }
         return .active(product: only.product)
@@ -300,44 +311,49 @@ struct PhoneModel: Sendable {
     /// The user that the app finds in the store's purchase history (C-06).
     ///
     /// A missing history may contain any user.
-    private var choice: HistoryChoice {
-        if manner != nil || hasCompleted { return .open }
-        return HistoryChoice(history ?? [])
+    private var storeHistoryUser: StoreHistoryUser {
+        if historyResponseForm != nil || hasCompletedPurchase { return .undetermined }
+        return StoreHistoryUser(history ?? [])
     }
 
     /// Whether the user logged out of an account and the store's history contains no other user.
     ///
     /// The logged-out user must not return (C-31).
-    private var hasLeft: Bool {
-        holder == .other && hasLeftAccount && choice == .nobody && history != nil
+    private var mustStayLoggedOut: Bool {
+        phoneUser == .other && wasLoggedInBeforeLogout && storeHistoryUser == .nobody
+            && history != nil
     }
 
     private mutating func restore() {
         guard !isBrowser else { return }
-        switch choice {
-        case .nobody: idleGesture = isWell ? .restore : nil
-        case .open: if history != nil || hasCompleted { (holder, isLockOpen) = (.open, true) }
+        switch storeHistoryUser {
+        case .nobody: ineffectiveUserAction = areAllEffectsRequired ? .restore : nil
+        case .undetermined:
+            if history != nil || hasCompletedPurchase {
+                (phoneUser, isLockUndetermined) = (.undetermined, true)
+            }
         // A restore does not silently replace a signed-in user (C-26).
         case .user where hasLoggedIn: break
-        case .user where isLocked || isLockOpen: (holder, isLockOpen) = (.open, true)
+        case .user where isLocked || isLockUndetermined:
+            (phoneUser, isLockUndetermined) = (.undetermined, true)
         // It depends on the app whether a restore locks the ID that the phone already has.
-        case .user(let user) where holder == .user(user): isLockOpen = true
+        case .user(let user) where phoneUser == .user(user): isLockUndetermined = true
         case .user(let user):
-            if holder.isKnown { hasRestored = true }
-            (holder, isLocked) = (.user(user), true)
+            if phoneUser.isKnown { hasRestoredHistoryID = true }
+            (phoneUser, isLocked) = (.user(user), true)
         }
-        if hasBought { access = .open }
+        if mayBackendKnowPurchase { access = .undetermined }
     }
 
     /// Returns whether the next login succeeds.
     ///
-    /// With `asAnother`, the login must also write another user's ID.
-    private func willLogIn(asAnother: Bool) -> Bool {
-        guard !isLocked, !isLockOpen else { return false }
+    /// With `asOtherUser`, the login must also write another user's ID.
+    private func willLogIn(asOtherUser: Bool) -> Bool {
+        guard !isLocked, !isLockUndetermined else { return false }
         var plan = plan
         return switch plan.takeNext("login") {
-        case .claimed: !asAnother
-        case .recovered(let user): !asAnother || (holder.isKnown && holder != .user(user))
+        case .claimed: !asOtherUser
+        case .recovered(let user): !asOtherUser || (phoneUser.isKnown && phoneUser != .user(user))
         case .ok, .status, .reset, .never, .slow, .otherID, .noID, .nullID, .undefinedID, nil:
             false
         }
@@ -345,36 +361,37 @@ struct PhoneModel: Sendable {
 
     private mutating func logIn() {
         switch plan.takeNext("login") {
-        case .claimed, .ok: (hasLoggedIn, isLockOpen) = (true, true)
+        case .claimed, .ok: (hasLoggedIn, isLockUndetermined) = (true, true)
         case .recovered(let user):
             // A locked ID is not replaced without a decision of the user (C-29).
-            if isLocked, !isLockOpen, holder.isKnown, holder != .user(user) { break }
-            if isLockOpen || isLocked {
-                if holder != .user(user) { holder = .open }
+            if isLocked, !isLockUndetermined, phoneUser.isKnown, phoneUser != .user(user) { break }
+            if isLockUndetermined || isLocked {
+                if phoneUser != .user(user) { phoneUser = .undetermined }
             } else {
-                holder = .user(user)
+                phoneUser = .user(user)
             }
-            (hasLoggedIn, isLockOpen) = (true, true)
-            if hasBought { access = .open }
+            (hasLoggedIn, isLockUndetermined) = (true, true)
+            if mayBackendKnowPurchase { access = .undetermined }
         // A login that fails, or that returns no ID, changes nothing (C-27).
-        case .status, .reset, .noID, .nullID, .undefinedID: idleGesture = isWell ? .login : nil
-        case .never, .slow, .otherID, nil: holder = .open
+        case .status, .reset, .noID, .nullID, .undefinedID:
+            ineffectiveUserAction = areAllEffectsRequired ? .login : nil
+        case .never, .slow, .otherID, nil: phoneUser = .undetermined
         }
     }
 
     private mutating func logOut() {
-        holder = .other
-        hasLeftAccount = hasLoggedIn
+        phoneUser = .other
+        wasLoggedInBeforeLogout = hasLoggedIn
         hasLoggedOut = true
         hasLoggedIn = false
-        (isLocked, isLockOpen) = (false, false)
+        (isLocked, isLockUndetermined) = (false, false)
         // Content that one user unlocked stays locked for the next user (C-30).
-        access = isWell || !hasBought ? .no : .open
+        access = areAllEffectsRequired || !mayBackendKnowPurchase ? .no : .undetermined
     }
 
     // MARK: Phones
 
-    private mutating func take(_ change: PhoneChange) -> Bool {
+    private mutating func applyChange(_ change: PhoneChange) -> Bool {
         guard let act = change.act else {
             guard !hasLaunched else { return false }
             history = change.history ?? history
@@ -382,52 +399,54 @@ struct PhoneModel: Sendable {
                 vaultUser = TemplateValues.users(in: [text]).first
             }
             if let lock = change.vault[.lock] { isLocked = lock == "true" }
-            if change.installID != nil { isDisturbed = true }
-            if change.installID == .missing { isNameless = true }
+            if change.installID != nil { mayEffectsBeMissing = true }
+            if change.installID == .missing { hasNoInstallID = true }
             if change.kind == .browser { isBrowser = true }
             return true
         }
         switch act {
         case .reinstall, .loseID:
-            guard hasLaunched, !isOpen, isSurelyClosed else { return false }
-            isOnlyOpened = false
-            if act == .loseID, hasLeft {
-                hasLostLeft = true
+            guard hasLaunched, !isPageOpen, areAllPagesClosed else { return false }
+            hasOnlyPageActions = false
+            if act == .loseID, mustStayLoggedOut {
+                hasLostIDAfterLogout = true
             } else {
-                holder = .open
+                phoneUser = .undetermined
             }
-            isLockOpen = true
-            if hasBought { access = .open }
+            isLockUndetermined = true
+            if mayBackendKnowPurchase { access = .undetermined }
             if act == .reinstall { isNewInstall = true }
         case .complete, .cancel, .fail:
-            guard hasSheet, !isSheetDoubtful else { return false }
-            isOnlyOpened = false
-            if act == .complete { buy() } else { closeSheet() }
-            if act != .complete, !hasResults { isSheetBelieved = true }
+            guard hasPaymentSheet, !isPaymentSheetUncertain else { return false }
+            hasOnlyPageActions = false
+            if act == .complete { completePurchase() } else { closeSheet() }
+            if act != .complete, !receivesSheetResults { mayAssumeOpenSheet = true }
         case .secondPhone, .cloned: return false
         }
         return true
     }
 
     /// The user ID that the phone must have; nil where the identity rules do not determine it.
-    var identity: AppExpectation.Identity.Wanted? {
-        guard !isDisturbed, hasLaunched, !isBrowser, !isShut else { return nil }
-        return switch holder {
+    var identity: AppExpectation.Identity.IdentityCondition? {
+        guard !mayEffectsBeMissing, hasLaunched, !isBrowser, !areAllRegistrationsFailing else {
+            return nil
+        }
+        return switch phoneUser {
         case .user(let user): .user(user)
         case .other: .changed
         case .not(let user): .notUser(user)
-        case .open: nil
+        case .undetermined: nil
         }
     }
 }
 
 /// The user in the store account's purchase history (C-06): the user of the latest active purchase,
 /// or without active purchases the user of the latest ended purchase.
-enum HistoryChoice: Hashable, Sendable {
+enum StoreHistoryUser: Hashable, Sendable {
     case user(String)
     case nobody
     /// The latest purchases are at the same time and belong to different users.
-    case open
+    case undetermined
 
     init(_ history: [HistoryEntry]) {
         let named = history.filter {
@@ -440,13 +459,13 @@ enum HistoryChoice: Hashable, Sendable {
             return
         }
         let users = Set(pool.filter { $0.purchased == latest }.compactMap(\.user))
-        self = users.count == 1 ? users.first.map { .user($0) } ?? .open : .open
+        self = users.count == 1 ? users.first.map { .user($0) } ?? .undetermined : .undetermined
     }
 }
 
 extension AppBackendPlan.Answer {
     /// Whether a call to the app's backend fails as soon as the call arrives.
-    fileprivate var failsAtOnce: Bool {
+    fileprivate var failsImmediately: Bool {
         switch self {
         case .status, .reset: true
         case .ok, .never, .slow, .otherID, .noID, .nullID, .undefinedID, .claimed, .recovered:

@@ -17,11 +17,11 @@ package final class ControlAPI: Sendable {
         func query(_ name: String) -> String? { request.query(name) }
 
         /// Returns whether the body has a member with this name whose value is not null.
-        func gives(_ name: String) -> Bool { body[name].map { !$0.isNull } ?? false }
+        func hasMember(_ name: String) -> Bool { body[name].map { !$0.isNull } ?? false }
     }
 
-    let world: FakeWorld
-    let courier: Courier
+    let world: FakeRegistry
+    let dispatcher: WebhookDispatcher
     let version: String
     let allowedHosts: Set<String>
     /// Further host names by which this machine may be called, in addition to loopback names and
@@ -32,13 +32,13 @@ package final class ControlAPI: Sendable {
     /// An ID that distinguishes this process from an earlier process on the same port.
     let process: String
     /// The secrets in the profile, which are redacted in addition to the secrets in the fakes.
-    let profiled: SecretDeclaration
+    let profileSecrets: SecretDeclaration
     /// The token that callers must send; nil allows every caller on this machine.
     private let token: Secret?
 
     package init(
-        world: FakeWorld,
-        courier: Courier,
+        world: FakeRegistry,
+        dispatcher: WebhookDispatcher,
         version: String,
         servers: [FakeServer],
         allowedHosts: Set<String> = [],
@@ -48,12 +48,12 @@ package final class ControlAPI: Sendable {
         declared: SecretDeclaration = SecretDeclaration()
     ) {
         self.world = world
-        self.courier = courier
+        self.dispatcher = dispatcher
         self.version = version
         self.servers = servers
         self.allowedHosts = allowedHosts
         routes = ControlRoute.all(world.providers)
-        profiled = declared
+        profileSecrets = declared
         self.token = token
         self.hostNames = hostNames
         self.process = process
@@ -63,8 +63,8 @@ package final class ControlAPI: Sendable {
     /// fakes.
     var declared: SecretDeclaration {
         var declared = world.declared
-        declared.names += profiled.names
-        declared.values.merge(profiled.values) { told, _ in told }
+        declared.names += profileSecrets.names
+        declared.values.merge(profileSecrets.values) { told, _ in told }
         return declared
     }
 
@@ -88,10 +88,10 @@ package final class ControlAPI: Sendable {
         } catch {
             return nil
         }
-        return HTTPMessage.Response(200, json: Self.healthy)
+        return HTTPMessage.Response(200, json: Self.healthyBody)
     }
 
-    fileprivate static let healthy: JSONValue = ["ok": true]
+    fileprivate static let healthyBody: JSONValue = ["ok": true]
 
     package func respond(to request: HTTPMessage.Request) async -> Answer {
         do throws(Refusal) {
@@ -106,7 +106,7 @@ package final class ControlAPI: Sendable {
             var response = HTTPMessage.Response(error.status, json: .object(body))
             // Without this header a foreign page could show the refusal in a frame, as if it had
             // access.
-            response.fields.append(LivePage.unframed)
+            response.fields.append(LivePage.frameOptionsField)
             if error.status == 401 {
                 response.fields.append(HTTPMessage.Field("www-authenticate", "Bearer"))
             }
@@ -188,7 +188,7 @@ package final class ControlAPI: Sendable {
         }
         let (route, value) = try route(request, Array(segments.dropFirst(2)))
         let call = try read(request, route, value)
-        switch route.work {
+        switch route.handler {
         case .lines(let lines): return .lines(try lines(self, call))
         case .answer(let answer):
             return .whole(HTTPMessage.Response(200, json: try await answer(self, call)))
@@ -282,14 +282,14 @@ package final class ControlAPI: Sendable {
             services,
             now -> Result<JSONObject, Refusal> in
             do throws(Refusal) {
-                return .success(try control.work(&services, asked, now))
+                return .success(try control.handler(&services, asked, now))
             } catch {
                 return .failure(error)
             }
         }
         switch result {
         case .success(let answer):
-            guard control.tells else { return .object(answer) }
+            guard control.sendsEvents else { return .object(answer) }
             return await settled(call, from: first, answer)
         case .failure(let refusal): throw refusal
         case nil: throw Refusal(404, "there is no namespace '\(call.namespace)'")
@@ -313,7 +313,7 @@ extension ControlRoute {
         "",
         "Returns the version of Assay, the addresses of the fakes and the namespaces.",
         takesNamespace: false,
-        work: .answer { api, _ in
+        handler: .answer { api, _ in
             let fakes = api.servers.map {
                 JSONObject.Member(key: $0.party.description, value: .string($0.baseURL))
             }
@@ -331,7 +331,7 @@ extension ControlRoute {
         "/health",
         "Returns whether the process responds.",
         takesNamespace: false,
-        work: .answer { _, _ in ControlAPI.healthy }
+        handler: .answer { _, _ in ControlAPI.healthyBody }
     )
 
     static let openapi = ControlRoute(
@@ -340,6 +340,6 @@ extension ControlRoute {
         "/openapi.json",
         "Returns this document.",
         takesNamespace: false,
-        work: .answer { api, _ in api.routes.document(version: api.version) }
+        handler: .answer { api, _ in api.routes.document(version: api.version) }
     )
 }

@@ -9,7 +9,7 @@ extension ControlRoute {
             "GET",
             "/clock",
             "Returns the time of a namespace's clock.",
-            work: .answer { api, call in api.shownClock(call.namespace) }
+            handler: .answer { api, call in api.clockSummary(call.namespace) }
         ),
         ControlRoute(
             "setClock",
@@ -17,10 +17,10 @@ extension ControlRoute {
             "/clock",
             "Sets the clock of a namespace, stops it, or lets it run.",
             members: [
-                ControlMember("now", .moment, "A time in ISO 8601, or milliseconds since 1970."),
+                ControlMember("now", .timestamp, "A time in ISO 8601, or milliseconds since 1970."),
                 ControlMember("frozen", .flag, "Whether the clock is stopped."),
             ],
-            work: .answer { (api, call) async throws(ControlRefusal) in try api.setClock(call) }
+            handler: .answer { (api, call) async throws(ControlRefusal) in try api.setClock(call) }
         ),
         ControlRoute(
             "advance",
@@ -29,14 +29,14 @@ extension ControlRoute {
             "Moves the clock forward, and makes all deliveries and renewals on the way.",
             members: [
                 ControlMember("by", .text, "A duration such as 5m or 30d."),
-                ControlMember("to", .moment, "A time in ISO 8601, or milliseconds since 1970."),
+                ControlMember("to", .timestamp, "A time in ISO 8601, or milliseconds since 1970."),
                 ControlMember(
                     "until",
                     .choice(["settled"]),
                     "settled: the clock moves until no delivery is waiting any more."
                 ),
             ],
-            work: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .answer { (api, call) async throws(ControlRefusal) in
                 try await api.advance(call)
             }
         ),
@@ -44,7 +44,7 @@ extension ControlRoute {
 }
 
 extension ControlAPI {
-    fileprivate func shownClock(_ namespace: String) -> JSONValue {
+    fileprivate func clockSummary(_ namespace: String) -> JSONValue {
         let wall = world.now
         let clock = world.read(namespace) { services, _ in services.clock } ?? VirtualClock()
         let now = clock.now(at: wall)
@@ -57,25 +57,25 @@ extension ControlAPI {
 
     fileprivate func setClock(_ call: Call) throws(Refusal) -> JSONValue {
         let wall = world.now
-        let time = ControlMember.moment(call.body["now"])
+        let time = ControlMember.timestamp(call.body["now"])
         let frozen = call.body["frozen"]?.bool
         guard time != nil || frozen != nil else {
             throw Refusal(400, "the body needs 'now', 'frozen' or both")
         }
-        if let time { try checkReach(call.namespace, time) }
+        if let time { try checkRenewalLimit(call.namespace, time) }
         world.edit(call.namespace) { services, _ in
             if let frozen { services.clock.freeze(frozen, at: wall) }
             if let time { services.clock.set(to: time, at: wall) }
         }
-        return shownClock(call.namespace)
+        return clockSummary(call.namespace)
     }
 
     fileprivate func advance(_ call: Call) async throws(Refusal) -> JSONValue {
         let now = world.read(call.namespace) { $1 } ?? world.now
         let target = try target(call, now)
-        if let target { try checkReach(call.namespace, target) }
-        let done = await courier.advance(call.namespace, to: target)
-        var shown = shownClock(call.namespace).object ?? JSONObject()
+        if let target { try checkRenewalLimit(call.namespace, target) }
+        let done = await dispatcher.advance(call.namespace, to: target)
+        var shown = clockSummary(call.namespace).object ?? JSONObject()
         shown["attempts"] = .integer(Int64(done.attemptCount))
         shown["settled"] = .bool(done.isSettled)
         return .object(shown)
@@ -83,9 +83,12 @@ extension ControlAPI {
 
     /// Refuses a move of the clock that leaves the allowed range, or that causes more renewals than
     /// one call can carry out in a few seconds.
-    private func checkReach(_ namespace: String, _ time: Instant) throws(Refusal) {
+    private func checkRenewalLimit(_ namespace: String, _ time: Instant) throws(Refusal) {
         guard Instant.given.contains(time) else {
-            throw Refusal(400, "the clock cannot move to \(time), only within \(Instant.givenText)")
+            throw Refusal(
+                400,
+                "the clock cannot move to \(time), only within \(Instant.acceptedRangeText)"
+            )
         }
         let count = world.read(namespace) { services, _ in services.renewalCount(by: time) } ?? 0
         guard count <= Services.renewalsMax else {
@@ -102,7 +105,7 @@ extension ControlAPI {
     ///
     /// Nil means that the clock moves until no delivery is waiting any more.
     private func target(_ call: Call, _ now: Instant) throws(Refusal) -> Instant? {
-        let given = ["by", "to", "until"].filter(call.gives)
+        let given = ["by", "to", "until"].filter(call.hasMember)
         guard let way = given.first else {
             throw Refusal(400, "the body needs 'by', 'to' or 'until': 'settled'")
         }
@@ -111,7 +114,7 @@ extension ControlAPI {
         }
         if way == "until" { return nil }
         if way == "to" {
-            guard let target = ControlMember.moment(call.body["to"]), target >= now else {
+            guard let target = ControlMember.timestamp(call.body["to"]), target >= now else {
                 throw Refusal(
                     400,
                     "'to' is in the past; PUT /assay/v1/clock can move the clock back"

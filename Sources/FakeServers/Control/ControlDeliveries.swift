@@ -15,8 +15,8 @@ extension ControlRoute {
                     "Only deliveries in this state: waiting, underway, delivered or failed."
                 )
             ],
-            work: .answer { (api, call) async throws(ControlRefusal) in
-                try api.shownDeliveries(call)
+            handler: .answer { (api, call) async throws(ControlRefusal) in
+                try api.deliverySummaries(call)
             }
         ),
         ControlRoute(
@@ -24,8 +24,8 @@ extension ControlRoute {
             "POST",
             "/deliveries/flush",
             "Makes all deliveries that are due, and waits until they end.",
-            work: .answer { api, call in
-                ["attempts": .integer(Int64(await api.courier.flush(call.namespace)))]
+            handler: .answer { api, call in
+                ["attempts": .integer(Int64(await api.dispatcher.flush(call.namespace)))]
             }
         ),
         ControlRoute(
@@ -46,7 +46,7 @@ extension ControlRoute {
                     "The body to send, with a new signature. It does not change the subscriber."
                 ),
             ],
-            work: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .answer { (api, call) async throws(ControlRefusal) in
                 try await api.resend(call)
             }
         ),
@@ -54,7 +54,7 @@ extension ControlRoute {
 }
 
 extension ControlAPI {
-    fileprivate func shownDeliveries(_ call: Call) throws(Refusal) -> JSONValue {
+    fileprivate func deliverySummaries(_ call: Call) throws(Refusal) -> JSONValue {
         let wanted = call.query("state")
         if let wanted, WebhookDelivery.State(rawValue: wanted) == nil {
             throw Refusal(400, "'state' must be waiting, underway, delivered or failed")
@@ -72,7 +72,7 @@ extension ControlAPI {
         from number: Int,
         _ answer: JSONObject
     ) async -> JSONValue {
-        if call.body["settle"]?.bool == true { _ = await courier.flush(call.namespace) }
+        if call.body["settle"]?.bool == true { _ = await dispatcher.flush(call.namespace) }
         let added =
             world.read(call.namespace) { services, _ in services.queue.added(from: number) } ?? []
         var answer = answer
@@ -114,12 +114,12 @@ extension ControlAPI {
     fileprivate func resend(_ call: Call) async throws(Refusal) -> JSONValue {
         let first = nextDelivery(call.namespace)
         let count = world.edit(call.namespace) { services, now in
-            let body = call.gives("body") ? call.body["body"] : nil
+            let body = call.hasMember("body") ? call.body["body"] : nil
             return services.resend(
                 call.value,
                 to: call.body["configuration"]?.string,
                 as: call.body["number"]?.int64.map(Int.init),
-                saying: body,
+                withBody: body,
                 at: now
             )
         }
@@ -130,7 +130,7 @@ extension ControlAPI {
                 hint: "GET /assay/v1/deliveries lists all deliveries"
             )
         }
-        _ = await courier.flush(call.namespace)
+        _ = await dispatcher.flush(call.namespace)
         return await settled(call, from: first, JSONObject())
     }
 }

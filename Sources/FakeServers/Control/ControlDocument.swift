@@ -6,7 +6,7 @@ extension [ControlRoute] {
     func document(version: String) -> JSONValue {
         var paths: [(path: String, operations: JSONObject)] = []
         for route in self {
-            let path = "/assay/v1" + route.shownPath
+            let path = "/assay/v1" + route.displayPath
             let method = route.method.lowercased()
             if let index = paths.firstIndex(where: { $0.path == path }) {
                 paths[index].operations[method] = route.operation
@@ -50,7 +50,7 @@ extension ControlRoute {
         ]
         if !members.isEmpty { operation["requestBody"] = requestBody }
         let isStream =
-            switch work {
+            switch handler {
             case .lines: true
             case .answer: false
             }
@@ -70,7 +70,7 @@ extension ControlRoute {
     }
 
     private var pathParameters: [JSONValue] {
-        shownPath.split(separator: "/").filter { $0.hasPrefix("{") }.map { part in
+        displayPath.split(separator: "/").filter { $0.hasPrefix("{") }.map { part in
             [
                 "name": .string(String(part.dropFirst().dropLast())), "in": "path",
                 "required": true, "schema": pathSchema,
@@ -81,8 +81,8 @@ extension ControlRoute {
     /// The JSON schema of the path variable: any string, or one of several words with a description
     /// of each.
     private var pathSchema: JSONValue {
-        guard !words.isEmpty else { return ["type": "string"] }
-        let all = words.map { word -> JSONValue in
+        guard !pathValues.isEmpty else { return ["type": "string"] }
+        let all = pathValues.map { word -> JSONValue in
             ["const": .string(word.name), "description": .string(word.summary)]
         }
         return ["type": "string", "oneOf": .array(all)]

@@ -10,7 +10,7 @@ extension ControlRoute {
                 "GET",
                 "/faults",
                 "Returns the planned faults of the next calls to the fakes.",
-                work: .answer { api, call in api.shownFaults(call.namespace) }
+                handler: .answer { api, call in api.faultSummaries(call.namespace) }
             ),
             ControlRoute(
                 "putFault",
@@ -21,7 +21,8 @@ extension ControlRoute {
                     ControlMember(
                         "responses",
                         .list,
-                        "The response to each of the next calls: " + FaultSpelling.choices + "."
+                        "The response to each of the next calls: " + PlannedResponseJSON.choices
+                            + "."
                     ),
                     ControlMember(
                         "permanent",
@@ -39,12 +40,12 @@ extension ControlRoute {
                         "Whether reads count too (default false: only calls that change something)."
                     ),
                 ],
-                words: providers.listed.map {
-                    ControlWord($0.party.description, $0.title)
+                pathValues: providers.sortedEntries.map {
+                    ControlPathValue($0.party.description, $0.title)
                 },
-                work: .answer { (api, call) async throws(ControlRefusal) in
+                handler: .answer { (api, call) async throws(ControlRefusal) in
                     try await api.putFault(call)
-                    return api.shownFaults(call.namespace)
+                    return api.faultSummaries(call.namespace)
                 }
             ),
             ControlRoute(
@@ -52,11 +53,11 @@ extension ControlRoute {
                 "DELETE",
                 "/faults",
                 "Removes all planned faults; the fakes accept connections again.",
-                work: .answer { (api, call) async throws(ControlRefusal) in
+                handler: .answer { (api, call) async throws(ControlRefusal) in
                     api.world.heal(namespace: call.namespace)
                     api.world.release(call.namespace)
                     try await api.refuse(false, api.servers)
-                    return api.shownFaults(call.namespace)
+                    return api.faultSummaries(call.namespace)
                 }
             ),
         ]
@@ -74,11 +75,11 @@ extension ControlAPI {
                 hint: near.map { "did you mean '\($0)'?" }
             )
         }
-        let hasAnswers = call.gives("responses")
+        let hasAnswers = call.hasMember("responses")
         let isRefusing = call.body["refused"]?.bool
         // The list is parsed before any change, so that an invalid list changes nothing.
         let answers = isRefusing != nil && !hasAnswers ? nil : try Self.answers(call.body)
-        if answers == nil, let name = ["permanent", "reads"].first(where: call.gives) {
+        if answers == nil, let name = ["permanent", "reads"].first(where: call.hasMember) {
             throw Refusal(400, "'\(name)' requires 'responses', which is missing")
         }
         if let isRefusing {
@@ -100,10 +101,10 @@ extension ControlAPI {
         }
         var answers: [ProviderPlan.Answer] = []
         for item in list {
-            guard let answer = FaultSpelling.answer(item) else {
+            guard let answer = PlannedResponseJSON.answer(item) else {
                 throw Refusal(
                     400,
-                    "\(item.text) is not a response; allowed are \(FaultSpelling.choices)"
+                    "\(item.text) is not a response; allowed are \(PlannedResponseJSON.choices)"
                 )
             }
             answers.append(answer)
@@ -111,7 +112,7 @@ extension ControlAPI {
         return answers
     }
 
-    fileprivate func shownFaults(_ namespace: String) -> JSONValue {
+    fileprivate func faultSummaries(_ namespace: String) -> JSONValue {
         let plans = world.read(namespace) { services, _ in services.plans } ?? [:]
         let shown = plans.sorted { $0.key.description < $1.key.description }.map {
             party,
@@ -119,7 +120,7 @@ extension ControlAPI {
             JSONObject.Member(
                 key: party.description,
                 value: [
-                    "responses": .array(plan.answers.map(FaultSpelling.value)),
+                    "responses": .array(plan.answers.map(PlannedResponseJSON.value)),
                     "permanent": .bool(plan.isPermanent), "reads": .bool(plan.includesReads),
                 ]
             )

@@ -10,7 +10,7 @@ extension ControlRoute {
             "/journal",
             "Returns the exchanges of the journal in order, one page at a time.",
             parameters: filters,
-            work: .answer { (api, call) async throws(ControlRefusal) in try api.journal(call) }
+            handler: .answer { (api, call) async throws(ControlRefusal) in try api.journal(call) }
         ),
         ControlRoute(
             "journalStream",
@@ -18,7 +18,7 @@ extension ControlRoute {
             "/journal/stream",
             "Streams exchanges as they end, one JSON object per line.",
             parameters: filters,
-            work: .lines { (api, call) throws(ControlRefusal) in try api.stream(call) }
+            handler: .lines { (api, call) throws(ControlRefusal) in try api.stream(call) }
         ),
     ]
 
@@ -43,7 +43,7 @@ extension ControlAPI {
         let party: Exchange.Party?
         let hasEffects: Bool
 
-        func passes(_ exchange: Exchange) -> Bool {
+        func matches(_ exchange: Exchange) -> Bool {
             (namespace == nil || exchange.namespace == namespace)
                 && (party == nil || exchange.from == party || exchange.to == party)
                 && (!hasEffects || !exchange.effects.isEmpty)
@@ -116,10 +116,10 @@ extension ControlAPI {
     fileprivate func journal(_ call: Call) throws(Refusal) -> JSONValue {
         let (filter, after, limit) = try filter(call)
         let (page, last, forgotten, next) = world.journal.read { journal in
-            let page = journal.page(after: after, limit: limit ?? 100, where: filter.passes)
-            return (page.exchanges, page.last, journal.forgottenCount, journal.nextSequence)
+            let page = journal.page(after: after, limit: limit ?? 100, where: filter.matches)
+            return (page.exchanges, page.last, journal.droppedEntryCount, journal.nextSequence)
         }
-        let lines = JournalLine.ByProvider(declared, world.providers)
+        let lines = JournalLine.RedactionByProvider(declared, world.providers)
         return [
             "entries": .array(page.map(lines.value)),
             "after": .integer(Int64(last)),
@@ -136,7 +136,7 @@ extension ControlAPI {
         let journal = world.journal
         let follower = JournalFollower(
             journal: journal,
-            passes: filter.passes,
+            matches: filter.matches,
             seen: after,
             left: limit ?? .max
         )
@@ -158,7 +158,7 @@ extension ControlAPI {
     /// The redaction is created for each line, because secrets may have been added since the last
     /// line.
     private func line(_ exchange: Exchange) -> String {
-        JournalLine.ByProvider(declared, world.providers).value(exchange).text
+        JournalLine.RedactionByProvider(declared, world.providers).value(exchange).text
     }
 }
 
@@ -174,11 +174,11 @@ actor JournalFollower {
     }
 
     private let journal: LiveJournal
-    private let passes: @Sendable (Exchange) -> Bool
+    private let matches: @Sendable (Exchange) -> Bool
     private let numbers: AsyncStream<Int>.Iterator
     private var seen: Int
     /// The number of the first entry in the journal when the stream began.
-    private let firstKept: Int
+    private let firstKeptSequence: Int
     /// The number of entries that the stream may still send.
     private var left: Int
     /// The numbers of entries that were read before their exchanges had ended.
@@ -188,20 +188,20 @@ actor JournalFollower {
     /// The entries that were read from the journal but not sent yet, in reverse order.
     private var page: [Exchange] = []
     /// Whether all entries that existed when the stream began have been read.
-    private var isPastRead = false
+    private var hasReadPastExchanges = false
     private var isOver = false
 
     init(
         journal: LiveJournal,
-        passes: @escaping @Sendable (Exchange) -> Bool,
+        matches: @escaping @Sendable (Exchange) -> Bool,
         seen: Int,
         left: Int
     ) {
         self.journal = journal
-        self.passes = passes
+        self.matches = matches
         self.seen = seen
         self.left = left
-        firstKept = journal.read { $0.forgottenCount }
+        firstKeptSequence = journal.read { $0.droppedEntryCount }
         numbers = journal.follow().makeAsyncIterator()
     }
 
@@ -224,7 +224,7 @@ actor JournalFollower {
     private func found() async -> Line? {
         while true {
             if let exchange = page.popLast() { return .exchange(exchange) }
-            guard !isPastRead else { break }
+            guard !hasReadPastExchanges else { break }
             if let number = readPage() {
                 return .cut("the journal dropped entry \(number) before the client read it")
             }
@@ -238,7 +238,7 @@ actor JournalFollower {
             if isForgotten {
                 return .cut("the journal dropped entry \(number) before the client read it")
             }
-            if let exchange, passes(exchange) { return .exchange(exchange) }
+            if let exchange, matches(exchange) { return .exchange(exchange) }
         }
         guard !Task.isCancelled, !journal.isEnding else { return nil }
         return .cut("too many entries were written while the client did not read")
@@ -249,15 +249,15 @@ actor JournalFollower {
     /// - Returns: The number of the first entry that existed when the stream began and was dropped
     ///   since; nil when none was dropped.
     private func readPage() -> Int? {
-        let needed = max(seen + 1, firstKept)
-        let (found, isForgotten) = journal.read { [seen, passes] journal in
+        let needed = max(seen + 1, firstKeptSequence)
+        let (found, isForgotten) = journal.read { [seen, matches] journal in
             (
-                journal.page(after: seen, limit: 32, where: passes),
+                journal.page(after: seen, limit: 32, where: matches),
                 !journal.isComplete(since: needed)
             )
         }
         if isForgotten { return needed }
-        isPastRead = found.last <= seen
+        hasReadPastExchanges = found.last <= seen
         seen = max(seen, found.last)
         for exchange in found.exchanges where exchange.completed == nil {
             unfinished.insert(exchange.sequence)

@@ -32,10 +32,10 @@ struct ControlRoute: Sendable {
     /// The members of the JSON body of the request; an operation without members has no body.
     let members: [ControlMember]
     /// The allowed values of the path variable; if the list is empty, any string is allowed.
-    let words: [ControlWord]
+    let pathValues: [ControlPathValue]
     /// Whether the operation applies to one namespace, which must exist.
     let takesNamespace: Bool
-    let work: Work
+    let handler: Work
 
     init(
         _ id: String,
@@ -44,9 +44,9 @@ struct ControlRoute: Sendable {
         _ summary: String,
         parameters: [ControlParameter] = [],
         members: [ControlMember] = [],
-        words: [ControlWord] = [],
+        pathValues: [ControlPathValue] = [],
         takesNamespace: Bool = true,
-        work: Work
+        handler: Work
     ) {
         self.id = id
         self.method = method
@@ -54,9 +54,9 @@ struct ControlRoute: Sendable {
         self.summary = summary
         self.parameters = parameters
         self.members = members
-        self.words = words
+        self.pathValues = pathValues
         self.takesNamespace = takesNamespace
-        self.work = work
+        self.handler = handler
     }
 
     /// Creates an operation that the fake of a provider adds to the control API.
@@ -68,8 +68,8 @@ struct ControlRoute: Sendable {
             control.summary,
             parameters: control.parameters,
             members: control.members,
-            words: control.words,
-            work: .answer { (api, call) async throws(ControlRefusal) in
+            pathValues: control.pathValues,
+            handler: .answer { (api, call) async throws(ControlRefusal) in
                 try await api.carryOut(control, call)
             }
         )
@@ -81,15 +81,15 @@ struct ControlRoute: Sendable {
         [.root, .health, .openapi] + namespaceRoutes + journalRoutes + clockRoutes
             + faultRoutes(providers)
             + switchRoutes(providers) + deliveryRoutes + subscriberRoutes
-            + providers.listed.flatMap(\.controls).map(ControlRoute.init)
+            + providers.sortedEntries.flatMap(\.controls).map(ControlRoute.init)
             + snapshotRoutes + stateRoutes
     }
 
     /// The method and path of the operation, for error messages.
-    var place: String { "\(method) /assay/v1\(shownPath)" }
+    var place: String { "\(method) /assay/v1\(displayPath)" }
 
     /// The path of the operation as the OpenAPI document contains it.
-    var shownPath: String {
+    var displayPath: String {
         path.split(separator: "/").map { "/" + $0.filter { $0 != "+" } }.joined()
     }
 
@@ -97,7 +97,7 @@ struct ControlRoute: Sendable {
 
     private var parts: [Substring] { path.split(separator: "/") }
 
-    var hasBrace: Bool { path.contains("{") }
+    var hasPathParameter: Bool { path.contains("{") }
 
     /// Compares the path of a request, split into segments, with the path of this operation.
     ///
@@ -126,8 +126,9 @@ extension [ControlRoute] {
     ///
     /// Paths without a variable are tried first, because they are better matches.
     func match(_ method: String, _ segments: [String]) -> (route: ControlRoute, value: String)? {
-        for hasBrace in [false, true] {
-            for route in self where route.hasBrace == hasBrace && route.method == method {
+        for hasPathParameter in [false, true] {
+            for route in self
+            where route.hasPathParameter == hasPathParameter && route.method == method {
                 if let value = route.match(segments) { return (route, value) }
             }
         }

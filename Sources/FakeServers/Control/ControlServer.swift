@@ -16,7 +16,7 @@ package final class ControlServer: Sendable {
     package var port: Int { listener.port }
     /// The host in the URL that callers get; nil means the host that the server listens on.
     private let told: String?
-    package var baseURL: String { ToldAddress.url(host: told ?? host, port: port) }
+    package var baseURL: String { AdvertisedAddress.url(host: told ?? host, port: port) }
 
     /// Opens the port of the control API.
     ///

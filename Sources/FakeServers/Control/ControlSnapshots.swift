@@ -11,19 +11,19 @@ extension ControlRoute {
             "/snapshots",
             "Lists the names of the snapshots.",
             takesNamespace: false,
-            work: .answer { api, _ in api.shownSnapshots }
+            handler: .answer { api, _ in api.snapshotNames }
         ),
         ControlRoute(
             "takeSnapshot",
             "POST",
             "/snapshots/{name}",
             "Saves a snapshot of a namespace.",
-            work: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .answer { (api, call) async throws(ControlRefusal) in
                 api.world.snapshot(
                     call.namespace,
                     as: try api.text(call.value, "a snapshot's name")
                 )
-                return api.shownSnapshots
+                return api.snapshotNames
             }
         ),
         ControlRoute(
@@ -31,7 +31,7 @@ extension ControlRoute {
             "POST",
             "/snapshots/{name}/restore",
             "Restores a namespace from a snapshot.",
-            work: .answer { (api, call) async throws(ControlRefusal) in
+            handler: .answer { (api, call) async throws(ControlRefusal) in
                 try api.restore(call.value, into: call.namespace)
             }
         ),
@@ -41,7 +41,7 @@ extension ControlRoute {
             "/snapshots/{name}/fork",
             "Copies a snapshot into another namespace.",
             members: [ControlMember("to", .text, "The namespace to copy to.")],
-            work: .answer { (api, call) async throws(ControlRefusal) in try api.fork(call) }
+            handler: .answer { (api, call) async throws(ControlRefusal) in try api.fork(call) }
         ),
     ]
 
@@ -52,7 +52,7 @@ extension ControlRoute {
             "/export",
             "Returns the state of all namespaces, without keys and secrets.",
             takesNamespace: false,
-            work: .answer { (api, _) async throws(ControlRefusal) in
+            handler: .answer { (api, _) async throws(ControlRefusal) in
                 guard let saved = try? api.world.save() else {
                     throw ControlRefusal(500, "the state cannot be exported")
                 }
@@ -71,8 +71,8 @@ extension ControlRoute {
                 ControlMember("ids", .object, "The namespace of each user ID, as exported."),
             ],
             takesNamespace: false,
-            work: .answer { (api, call) async throws(ControlRefusal) in
-                do throws(FakeWorld.LoadError) {
+            handler: .answer { (api, call) async throws(ControlRefusal) in
+                do throws(FakeRegistry.LoadError) {
                     try api.world.load(.object(call.body))
                 } catch {
                     throw ControlRefusal(400, error.description)
@@ -84,7 +84,7 @@ extension ControlRoute {
 }
 
 extension ControlAPI {
-    fileprivate var shownSnapshots: JSONValue { ["snapshots": .strings(world.snapshots)] }
+    fileprivate var snapshotNames: JSONValue { ["snapshots": .strings(world.snapshots)] }
 
     fileprivate func restore(
         _ name: String,
@@ -97,7 +97,7 @@ extension ControlAPI {
                 hint: "POST /assay/v1/snapshots/\(name) saves a snapshot"
             )
         }
-        return shownSnapshots
+        return snapshotNames
     }
 
     fileprivate func fork(_ call: Call) throws(Refusal) -> JSONValue {

@@ -16,15 +16,15 @@ extension ControlRoute {
                 ),
                 ControlParameter("id", "Only subscribers with an ID that contains this string."),
             ],
-            work: .answer { (api, call) async throws(ControlRefusal) in
-                try api.shownSubscribers(call)
+            handler: .answer { (api, call) async throws(ControlRefusal) in
+                try api.subscriberSummaries(call)
             }
         )
     ]
 }
 
 extension ControlAPI {
-    fileprivate func shownSubscribers(_ call: Call) throws(Refusal) -> JSONValue {
+    fileprivate func subscriberSummaries(_ call: Call) throws(Refusal) -> JSONValue {
         let limit = try limit(call) ?? 100
         let part = call.query("id") ?? ""
         let found = world.read(call.namespace) { services, now in
@@ -36,7 +36,7 @@ extension ControlAPI {
             part.isEmpty || subscriber.ids.contains { $0.contains(part) }
         }
         let sorted = wanted.sorted { left, right in
-            (left.1.seen, left.1.ids.first ?? "") > (right.1.seen, right.1.ids.first ?? "")
+            (left.1.lastSeen, left.1.ids.first ?? "") > (right.1.lastSeen, right.1.ids.first ?? "")
         }
         return [
             "subscribers": .array(sorted.prefix(limit).map(Self.shown)),
@@ -46,23 +46,24 @@ extension ControlAPI {
 
     private static func shown(
         _ provider: Exchange.Party,
-        _ subscriber: ShownSubscriber
+        _ subscriber: SubscriberSummary
     ) -> JSONValue {
         [
             "provider": .string(provider.description), "ids": .strings(subscriber.ids),
-            "seen": .string(subscriber.seen.preciseText), "access": .strings(subscriber.access),
-            "holdings": .array(subscriber.holdings.map(shown)),
+            "seen": .string(subscriber.lastSeen.preciseText),
+            "access": .strings(subscriber.activeEntitlements),
+            "holdings": .array(subscriber.purchases.map(shown)),
         ]
     }
 
-    private static func shown(_ holding: ShownSubscriber.Holding) -> JSONValue {
+    private static func shown(_ holding: SubscriberSummary.PurchaseSummary) -> JSONValue {
         [
             "product": .string(holding.product), "store": .string(holding.store),
             "environment": .string(holding.environment),
             "state": .string(holding.state.rawValue),
-            "began": .string(holding.began.preciseText),
-            "period": .string(holding.period.preciseText),
-            "ends": holding.ends.map { .string($0.preciseText) } ?? .null,
+            "began": .string(holding.firstPurchased.preciseText),
+            "period": .string(holding.periodStart.preciseText),
+            "ends": holding.accessEnd.map { .string($0.preciseText) } ?? .null,
         ]
     }
 }

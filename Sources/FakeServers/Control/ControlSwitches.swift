@@ -10,7 +10,7 @@ extension ControlRoute {
                 "GET",
                 "/settings",
                 "Returns the switches of all fakes.",
-                work: .answer { api, call in api.shownSwitches(call.namespace) }
+                handler: .answer { api, call in api.switchSummaries(call.namespace) }
             ),
             ControlRoute(
                 "patchSettings",
@@ -20,9 +20,9 @@ extension ControlRoute {
                 members: providers.switches.map {
                     ControlMember($0.name, .object, "New values of this fake's switches.")
                 },
-                work: .answer { (api, call) async throws(ControlRefusal) in
+                handler: .answer { (api, call) async throws(ControlRefusal) in
                     try api.changeSwitches(call)
-                    return api.shownSwitches(call.namespace)
+                    return api.switchSummaries(call.namespace)
                 }
             ),
         ]
@@ -30,13 +30,13 @@ extension ControlRoute {
 }
 
 extension ControlAPI {
-    fileprivate func shownSwitches(_ namespace: String) -> JSONValue {
-        let shown = world.read(namespace) { services, _ in
+    fileprivate func switchSummaries(_ namespace: String) -> JSONValue {
+        let settingsJSON = world.read(namespace) { services, _ in
             services.table.switches.map {
-                JSONObject.Member(key: $0.name, value: $0.shown(services))
+                JSONObject.Member(key: $0.name, value: $0.settingsJSON(services))
             }
         }
-        return shown.map { .object(JSONObject(members: $0)) } ?? .null
+        return settingsJSON.map { .object(JSONObject(members: $0)) } ?? .null
     }
 
     /// Changes the switches that a call names.
@@ -86,7 +86,7 @@ extension ControlAPI {
         of provider: String,
         _ name: String,
         to value: JSONValue,
-        in world: FakeWorld
+        in world: FakeRegistry
     ) -> String? {
         let change = JSONValue.object(JSONObject(members: [.init(key: name, value: value)]))
         let problem = world.edit("") { services, _ -> String? in

@@ -20,5 +20,5 @@ package enum EgressHook {
     package static let addressVariable = "ASSAY_EGRESS"
     /// The name of the environment variable with the hosts that are called directly, separated by
     /// commas.
-    package static let allowedVariable = "ASSAY_EGRESS_ALLOW"
+    package static let allowedHostsVariable = "ASSAY_EGRESS_ALLOW"
 }

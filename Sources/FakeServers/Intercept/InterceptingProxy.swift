@@ -13,8 +13,8 @@ package import Providers
 package final class InterceptingProxy: Sendable {
     package let host: String
     package let port: Int
-    package let refusals: Refusals
-    package var baseURL: String { ToldAddress.url(host: host, port: port) }
+    package let refusals: RefusalCounts
+    package var baseURL: String { AdvertisedAddress.url(host: host, port: port) }
     private let listener: any Channel
     private let open: Locked<[ObjectIdentifier: any Channel]>
 
@@ -33,9 +33,9 @@ package final class InterceptingProxy: Sendable {
     /// - Throws: `StartError` when the port cannot be opened.
     package init(
         before servers: [FakeServer],
-        world: FakeWorld,
-        authority: Authority,
-        refusals: Refusals,
+        world: FakeRegistry,
+        authority: CertificateAuthority,
+        refusals: RefusalCounts,
         host: String = "127.0.0.1",
         port: Int = 0,
         idleMax: Duration = .seconds(60),
@@ -46,20 +46,22 @@ package final class InterceptingProxy: Sendable {
         let open = Locked<[ObjectIdentifier: any Channel]>([:])
         self.open = open
         let report: @Sendable (ConnectionFault) -> Void = { world.journal.note($0.description) }
-        let switchboard = Switchboard(servers, world, authority, refusals)
+        let switchboard = InterceptionRouter(servers, world, authority, refusals)
         do {
             listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .serverChannelInitializer { $0.pipeline.addHandler(AcceptErrors(world.shortages)) }
+                .serverChannelInitializer {
+                    $0.pipeline.addHandler(AcceptErrorHandler(world.shortages))
+                }
                 .childChannelInitializer { channel in
                     let id = ObjectIdentifier(channel)
                     open.withLock { $0[id] = channel }
                     channel.closeFuture.whenComplete { _ in open.withLock { $0[id] = nil } }
                     return ConnectionOptions.accept(channel, options, report: report) { channel in
                         let pipeline = channel.pipeline.syncOperations
-                        try pipeline.addHandler(HTTPHost.idleGuard(idleMax))
-                        try pipeline.addHandler(InterceptingDoor(switchboard, .street))
+                        try pipeline.addHandler(HTTPHost.makeIdleHandler(idleMax))
+                        try pipeline.addHandler(ProtocolDetector(switchboard, .direct))
                     }
                 }
                 .bind(host: host, port: port).get()

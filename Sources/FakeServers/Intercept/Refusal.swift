@@ -7,11 +7,11 @@ package struct Refusal: Hashable, Sendable {
         /// The host belongs to a service, but the service has no such path.
         case unknownPath(String)
         /// The client does not trust the certificate authority of the run.
-        case distrust
+        case untrustedCertificate
         /// The client supports only HTTP/2.
         case http2
         /// The client uses TLS without a server name (SNI).
-        case nameless
+        case missingServerName
         /// The client sent data that is neither TLS nor HTTP.
         case malformed
     }
@@ -36,13 +36,13 @@ package struct Refusal: Hashable, Sendable {
                 + "\(host) allows calls to it"
         case .unknownPath(let path):
             "the call to \(place)\(path) was refused: the fake of this host has no such path"
-        case .distrust:
+        case .untrustedCertificate:
             "the client that called \(place) does not trust the certificate authority of this "
                 + "run: it ignores variables such as SSL_CERT_FILE and NODE_EXTRA_CA_CERTS; let the "
                 + "client trust the PEM file at the path in ASSAY_AUTHORITY"
         case .http2:
             "the client that called \(place) supports only HTTP/2; the fakes support only HTTP/1.1"
-        case .nameless:
+        case .missingServerName:
             "\(place) was called over TLS without a server name (SNI), so the host is unknown"
         case .malformed: "\(place) received data that is neither TLS nor HTTP"
         }
@@ -64,7 +64,7 @@ package struct Refusal: Hashable, Sendable {
 /// The calls of the backend that the intercepting proxy refused, with their counts.
 ///
 /// The first refusal of each host and reason is reported at once.
-package final class Refusals: Sendable {
+package final class RefusalCounts: Sendable {
     private struct State {
         var counts: [Refusal: Int] = [:]
         var order: [Refusal] = []
@@ -76,16 +76,16 @@ package final class Refusals: Sendable {
     /// not fill the memory.
     ///
     /// The refusals of one kind have the same host and reason.
-    private static let kindMax = 200
+    private static let distinctRefusalMax = 200
 
     private let state = Locked(State())
-    private let onFirst: @Sendable (Refusal) -> Void
+    private let onFirstRefusal: @Sendable (Refusal) -> Void
 
     /// Creates an empty list of refusals.
     ///
-    /// - Parameter onFirst: Receives the first refusal of each host and reason.
-    package init(onFirst: @escaping @Sendable (Refusal) -> Void = { _ in }) {
-        self.onFirst = onFirst
+    /// - Parameter onFirstRefusal: Receives the first refusal of each host and reason.
+    package init(onFirstRefusal: @escaping @Sendable (Refusal) -> Void = { _ in }) {
+        self.onFirstRefusal = onFirstRefusal
     }
 
     package func note(_ refusal: Refusal) {
@@ -94,7 +94,7 @@ package final class Refusals: Sendable {
                 state.counts[refusal] = count + 1
                 return false
             }
-            guard state.order.count < Self.kindMax else {
+            guard state.order.count < Self.distinctRefusalMax else {
                 state.restCount += 1
                 return false
             }
@@ -102,7 +102,7 @@ package final class Refusals: Sendable {
             state.order.append(refusal)
             return true
         }
-        if isFirst { onFirst(refusal) }
+        if isFirst { onFirstRefusal(refusal) }
     }
 
     /// The different refusals with their counts, in the order of their first occurrence.
@@ -114,7 +114,7 @@ package final class Refusals: Sendable {
 
     /// Returns the lines of a report on several lists of refusals: one line for each host and
     /// reason.
-    package static func lines(_ all: [Refusals]) -> [String] {
+    package static func lines(_ all: [RefusalCounts]) -> [String] {
         var counts: [(refusal: Refusal, count: Int)] = []
         for (refusal, count) in all.flatMap(\.all) {
             if let index = counts.firstIndex(where: { $0.refusal == refusal }) {

@@ -11,7 +11,7 @@ enum LivePage {
     static func response(to request: HTTPMessage.Request) -> HTTPMessage.Response? {
         guard ["GET", "HEAD"].contains(request.method) else { return nil }
         switch request.path {
-        case "/" where takesHTML(request):
+        case "/" where acceptsHTML(request):
             return file(PackageResources.live_html, "text/html; charset=utf-8")
         case "/live.css": return file(PackageResources.live_css, "text/css; charset=utf-8")
         case "/live.js": return file(PackageResources.live_js, "text/javascript; charset=utf-8")
@@ -22,7 +22,7 @@ enum LivePage {
     /// Returns whether the client of a request accepts HTML.
     ///
     /// Only a browser accepts HTML; other programs get JSON.
-    private static func takesHTML(_ request: HTTPMessage.Request) -> Bool {
+    private static func acceptsHTML(_ request: HTTPMessage.Request) -> Bool {
         request[field: "accept"]?.contains("text/html") == true
     }
 
@@ -33,7 +33,7 @@ enum LivePage {
     ].joined(separator: "; ")
 
     /// The header that prevents a response from being shown in a frame.
-    static let unframed = HTTPMessage.Field(
+    static let frameOptionsField = HTTPMessage.Field(
         "content-security-policy",
         "default-src 'none'; frame-ancestors 'none'"
     )

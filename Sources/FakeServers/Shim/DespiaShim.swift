@@ -58,7 +58,7 @@ package enum DespiaShim {
     /// /despia/shim.js?device=main&panel=true`.
     static func response(
         to request: HTTPMessage.Request,
-        _ world: FakeWorld
+        _ world: FakeRegistry
     ) -> HTTPMessage.Response? {
         guard request.method == "GET", request.path == "/despia/shim.js" else { return nil }
         let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""

@@ -7,17 +7,17 @@ extension AccountApp {
     package enum Defect: String, Hashable, Sendable, CaseIterable {
         case failedSignInSwitches = "failed-sign-in-switches"
         case logoutKeepsID = "logout-keeps-id"
-        case googleIsAnotherPerson = "google-is-another-person"
-        case resetIsSomebodyNew = "reset-is-somebody-new"
+        case googleCreatesAnotherUser = "google-is-another-person"
+        case resetCreatesNewUser = "reset-is-somebody-new"
 
         package var summary: String {
             switch self {
             case .failedSignInSwitches:
                 "a failed sign-in changes the user that later purchases belong to"
             case .logoutKeepsID: "purchases after a logout belong to the previous user"
-            case .googleIsAnotherPerson:
+            case .googleCreatesAnotherUser:
                 "the Google ID identifies the user instead of the Firebase uid"
-            case .resetIsSomebodyNew: "a password reset gives the user a new user ID"
+            case .resetCreatesNewUser: "a password reset gives the user a new user ID"
             }
         }
 
@@ -25,35 +25,36 @@ extension AccountApp {
             switch self {
             case .failedSignInSwitches: ["A-09"]
             case .logoutKeepsID: ["A-05"]
-            case .googleIsAnotherPerson: ["A-04"]
-            case .resetIsSomebodyNew: ["A-12"]
+            case .googleCreatesAnotherUser: ["A-04"]
+            case .resetCreatesNewUser: ["A-12"]
             }
         }
 
-        fileprivate func deviate(_ policy: inout Policy) {
+        fileprivate func applyDefect(_ policy: inout Policy) {
             switch self {
             case .failedSignInSwitches:
                 let correct = policy.refused
-                policy.refused = { app, stage in
-                    correct(&app, stage)
-                    guard stage == .password else { return }
+                policy.refused = { app, requestStep in
+                    correct(&app, requestStep)
+                    guard requestStep == .password else { return }
                     app.uid = "failed-" + app.seed
-                    app.stages = [.identify, .register]
+                    app.requestSteps = [.identify, .register]
                 }
             case .logoutKeepsID:
-                let correct = policy.forget
-                policy.forget = { app in if app.act.name != .logout { correct(&app) } }
-            case .googleIsAnotherPerson:
-                let correct = policy.person
-                policy.person = { app, stage, localID in
-                    [.link, .password].contains(stage)
-                        ? correct(app, stage, localID) : "google-" + app.seed
+                let correct = policy.clearUserID
+                policy.clearUserID = { app in if app.action.name != .logout { correct(&app) } }
+            case .googleCreatesAnotherUser:
+                let correct = policy.resultingUserID
+                policy.resultingUserID = { app, requestStep, localID in
+                    [.link, .password].contains(requestStep)
+                        ? correct(app, requestStep, localID) : "google-" + app.seed
                 }
-            case .resetIsSomebodyNew:
-                let correct = policy.person
-                policy.person = { app, stage, localID in
-                    let person = correct(app, stage, localID)
-                    return app.act.name == .forgotPassword ? (person ?? "") + "-new" : person
+            case .resetCreatesNewUser:
+                let correct = policy.resultingUserID
+                policy.resultingUserID = { app, requestStep, localID in
+                    let resultingUserID = correct(app, requestStep, localID)
+                    return app.action.name == .forgotPassword
+                        ? (resultingUserID ?? "") + "-new" : resultingUserID
                 }
             }
         }
@@ -69,7 +70,7 @@ extension AccountApp {
     ///   - defects: The defects of the app.
     package init(installID: String, receipts: [Receipt], seed: String, defects: Set<Defect>) {
         var policy = Policy()
-        for defect in Defect.allCases where defects.contains(defect) { defect.deviate(&policy) }
+        for defect in Defect.allCases where defects.contains(defect) { defect.applyDefect(&policy) }
         self.init(installID: installID, receipts: receipts, seed: seed, policy: policy)
     }
 }

@@ -6,15 +6,15 @@ extension ClientDefect {
     static let start: [ClientDefect: ClientDeviation] = [
         .commandsInBrowser: {
             $0.isNative = { _ in true }
-            let correct = $0.mayOpen
-            $0.mayOpen = { app in app.globals["uuid"] == nil || correct(app) }
+            let correct = $0.mayOpenPaywall
+            $0.mayOpenPaywall = { app in app.globals["uuid"] == nil || correct(app) }
         },
         .asksEverything: { $0.needsHistory = { _ in true } },
         .historyFirst: { $0.start.swapAt(1, 2) },
         .historyIgnored: { $0.needsHistory = { _ in false } },
         .believesVault: {
-            let correct = $0.learnVault
-            $0.learnVault = { app, flow, value in
+            let correct = $0.recordVaultID
+            $0.recordVaultID = { app, flow, value in
                 if let text = value?.string {
                     flow.id = text
                     flow.vaultID = text
@@ -23,34 +23,36 @@ extension ClientDefect {
             }
         },
         .throwsOnNull: {
-            let correct = $0.learnVault
-            $0.learnVault = { app, flow, value in
+            let correct = $0.recordVaultID
+            $0.recordVaultID = { app, flow, value in
                 guard value == .null else { return correct(&app, &flow, value) }
                 app.output.append(.error("TypeError: value is null"))
                 app.isLoading = false
-                flow.acts = [.readVault]
+                flow.actions = [.readVault]
             }
         },
         .waitsForBridge: {
-            $0.readTime = 30_000
-            $0.installTime = 30_000
+            $0.vaultReadTimeout = 30_000
+            $0.installIDTimeout = 30_000
         },
-        .firstEntry: { $0.ordered = { entries, _ in entries } },
+        .firstEntry: { $0.sortedEntries = { entries, _ in entries } },
         .restoreFirstEntry: {
-            let correct = $0.ordered
-            $0.ordered = { entries, isButton in isButton ? entries : correct(entries, isButton) }
+            let correct = $0.sortedEntries
+            $0.sortedEntries = { entries, isButton in
+                isButton ? entries : correct(entries, isButton)
+            }
         },
         .adoptsAnonymous: { $0.isNamed = { _, _ in true } },
-        .adoptsSandbox: { $0.isReal = { _ in true } },
-        .noLock: { $0.locks = { _ in false } },
+        .adoptsSandbox: { $0.isProductionEntry = { _ in true } },
+        .noLock: { $0.locksID = { _ in false } },
         .lockAfterRegister: {
             $0.start.removeAll { $0 == .lock }
             $0.start.insert(.lock, at: $0.start.count - 1)
         },
         .registerBeforeWrite: {
             $0.start = [
-                .install, .readVault, .readHistory, .resolve, .lock, .register, .write, .alias,
-                .ready,
+                .install, .readVault, .readHistory, .chooseID, .lock, .register, .write, .alias,
+                .finishStart,
             ]
         },
         .writeUnconfirmed: { $0.isWritten = { _ in true } },
@@ -60,42 +62,42 @@ extension ClientDefect {
         },
         .aliasOfBefore: { $0.alias = { app, flow, now in app.alias(app.id ?? flow.id, at: now) } },
         .pageOverVault: {
-            let correct = $0.learnVault
-            $0.learnVault = { app, flow, value in
+            let correct = $0.recordVaultID
+            $0.recordVaultID = { app, flow, value in
                 correct(&app, &flow, value)
                 flow.id = app.storage.currentID ?? flow.id
             }
         },
         .installAfterLogout: {
-            $0.keptID = { _ in nil }
+            $0.storedID = { _ in nil }
             $0.newID = { $0.installID() }
         },
         .eachPageItsOwn: { $0.newID = { $0.ids.uuid() } },
         .stuckAfterReload: {
-            let (mayStart, ready) = ($0.mayStart, $0.ready)
+            let (mayStart, finishStart) = ($0.mayStart, $0.finishStart)
             $0.mayStart = { app, now in
-                app.storage.notes.insert("starting").inserted && mayStart(&app, now)
+                app.storage.defectFlags.insert("starting").inserted && mayStart(&app, now)
             }
-            $0.ready = { app, flow in
-                app.storage.notes.remove("starting")
-                ready(&app, flow)
+            $0.finishStart = { app, flow in
+                app.storage.defectFlags.remove("starting")
+                finishStart(&app, flow)
             }
         },
         .readsAtOnce: {
             let correct = $0.mayStart
             $0.mayStart = { app, now in
                 let read = app.read(.id)
-                _ = app.watch(read, app.key(.id), at: now, for: app.policy.readTime)
+                _ = app.sendAndWait(read, app.key(.id), at: now, for: app.policy.vaultReadTimeout)
                 return correct(&app, now)
             }
         },
         .lateReplyAdopted: {
-            $0.unexpected = { app, name, value, now in
+            $0.handleUnexpectedValue = { app, name, value, now in
                 guard name == app.key(.id), let text = value.string,
                     ClientTimeline.isUsable(text), app.isStarted, text != app.id,
                     !app.waits(for: name)
                 else { return }
-                var flow = ScriptedApp.Flow([.write, .alias, .register, .take], at: now)
+                var flow = ScriptedApp.Flow([.write, .alias, .register, .adoptID], at: now)
                 flow.id = text
                 flow.source = "vault"
                 app.flows.append(flow)
@@ -105,8 +107,8 @@ extension ClientDefect {
             let correct = $0.key
             $0.key = { role, keys in role == .lock ? "status" : correct(role, keys) }
         },
-        .ownedByNobody: { $0.isOwner = { _ in true } },
-        .waitsForInstall: { $0.installTriesMax = .max },
+        .ownedByNobody: { $0.isUsableOwnerID = { _ in true } },
+        .waitsForInstall: { $0.installIDReadsMax = .max },
         .resolvesTwice: {
             let correct = $0.mayStart
             $0.mayStart = { app, now in
@@ -123,7 +125,7 @@ extension ClientDefect {
         .unencoded: { $0.encoded = { $0 } },
         .encodedTwice: { $0.encoded = { $0.percentEncoded.percentEncoded } },
         .readsRaw: { $0.decoded = { $0 } },
-        .spinsForEver: { $0.callTime = 1 << 40 },
+        .spinsForEver: { $0.callTimeout = 1 << 40 },
         .missingIDWritten: { $0.hasInstallID = { _ in true } },
         .noRegisterOnLogin: { $0.skipRegistration(of: "login") },
         .noRegisterOnRestore: { $0.skipRegistration(of: "restore_button") },
@@ -138,12 +140,12 @@ extension ClientDefect {
             $0.isConfirmed = { status, _, _ in (200..<300).contains(status ?? 0) }
         },
         .failureCounts: { $0.isConfirmed = { _, _, _ in true } },
-        .neverRetries: { $0.tryAgain = { _, _ in } },
+        .neverRetries: { $0.scheduleRetry = { _, _ in } },
         .queueReplayed: {
             $0.keepPending = { app, id in app.storage.pending.append(id) }
-            $0.isWanted = { _, _ in true }
-            let correct = $0.concludeRetry
-            $0.concludeRetry = { app, number, id, now in
+            $0.needsRetry = { _, _ in true }
+            let correct = $0.recordRetryResult
+            $0.recordRetryResult = { app, number, id, now in
                 let waiting = app.storage.pending.count
                 correct(&app, number, id, now)
                 guard app.registeredID == id else { return }

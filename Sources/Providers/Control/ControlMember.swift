@@ -22,7 +22,7 @@ package struct ControlMember: Hashable, Sendable {
         case list
         case object
         /// A time as an ISO 8601 string, or as a number of milliseconds since 1970.
-        case moment
+        case timestamp
         /// An http URL to which the fakes may send webhook events.
         case address
     }
@@ -73,31 +73,31 @@ extension ControlMember {
         _ isCallable: (String) -> Bool
     ) -> (text: String, hint: String?)? {
         if value.isNull { return nil }
-        func wrong(_ wanted: String) -> (String, String?) {
+        func typeProblem(_ wanted: String) -> (String, String?) {
             ("'\(name)' takes \(wanted), not \(value.kind)", nil)
         }
         switch kind {
-        case .text, .open: return value.string == nil ? wrong("a string") : nil
+        case .text, .open: return value.string == nil ? typeProblem("a string") : nil
         case .choice(let words):
-            guard let text = value.string else { return wrong("a string") }
+            guard let text = value.string else { return typeProblem("a string") }
             if words.contains(text) { return nil }
             return (
                 "'\(name)' is '\(text)', which is not one of " + words.joined(separator: ", "),
                 Suggestion.nearest(to: text, among: words).map { "did you mean '\($0)'?" }
             )
-        case .flag: return value.bool == nil ? wrong("true or false") : nil
-        case .integer: return value.int64 == nil ? wrong("a whole number") : nil
+        case .flag: return value.bool == nil ? typeProblem("true or false") : nil
+        case .integer: return value.int64 == nil ? typeProblem("a whole number") : nil
         case .number:
             if case .number = value { return nil }
-            return wrong("a number")
+            return typeProblem("a number")
         case .texts:
-            guard let list = value.array else { return wrong("a list of strings") }
+            guard let list = value.array else { return typeProblem("a list of strings") }
             let other = list.first { $0.string == nil }
             return other.map { ("'\(name)' takes a list of strings, and one is \($0.kind)", nil) }
-        case .list: return value.array == nil ? wrong("a list") : nil
-        case .object: return value.object == nil ? wrong("an object") : nil
-        case .moment:
-            guard let time = Self.moment(value) else {
+        case .list: return value.array == nil ? typeProblem("a list") : nil
+        case .object: return value.object == nil ? typeProblem("an object") : nil
+        case .timestamp:
+            guard let time = Self.timestamp(value) else {
                 return (
                     "'\(name)' takes a time such as 2026-09-24T12:00:00Z, "
                         + "or milliseconds since 1970",
@@ -106,11 +106,11 @@ extension ControlMember {
             }
             if Instant.given.contains(time) { return nil }
             return (
-                "'\(name)' is \(time.description), which is not within \(Instant.givenText)",
+                "'\(name)' is \(time.description), which is not within \(Instant.acceptedRangeText)",
                 "a number must be milliseconds since 1970, not seconds or microseconds"
             )
         case .address:
-            guard let text = value.string else { return wrong("a URL") }
+            guard let text = value.string else { return typeProblem("a URL") }
             if isCallable(text) { return nil }
             return (
                 "'\(name)' is '\(text)', which is not an http URL on this machine",
@@ -123,7 +123,7 @@ extension ControlMember {
     /// 8601 string.
     ///
     /// Returns nil for any other value.
-    package static func moment(_ value: JSONValue?) -> Instant? {
+    package static func timestamp(_ value: JSONValue?) -> Instant? {
         if let milliseconds = value?.int64 { return Instant(milliseconds: milliseconds) }
         return value?.string.flatMap(Instant.init(iso8601:))
     }
@@ -141,7 +141,7 @@ extension ControlMember {
             case .texts: ["type": "array", "items": ["type": "string"]]
             case .list: ["type": "array"]
             case .object: ["type": "object"]
-            case .moment: ["type": ["string", "number"]]
+            case .timestamp: ["type": ["string", "number"]]
             case .address: ["type": "string", "format": "uri"]
             }
         var schema = type
@@ -182,18 +182,18 @@ extension ControlRefusal {
     /// Its hint suggests the nearest known name and lists all known names.
     package static func unknown(
         _ name: String,
-        _ what: String,
+        _ kindName: String,
         of owner: String,
         among known: [String]
     ) -> ControlRefusal {
         let near = Suggestion.nearest(to: name, among: known).map { "did you mean '\($0)'? " }
         let all =
             known.isEmpty
-            ? "the operation takes no \(what)s"
+            ? "the operation takes no \(kindName)s"
             : "the valid names are " + known.joined(separator: ", ")
         return ControlRefusal(
             400,
-            "'\(name)' is not a \(what) of \(owner)",
+            "'\(name)' is not a \(kindName) of \(owner)",
             hint: (near ?? "") + all
         )
     }

@@ -33,7 +33,7 @@ package struct ProviderControl: Sendable {
     /// The function that carries out an operation on the state of the fakes.
     ///
     /// It leaves the state unchanged when it throws.
-    package typealias Work =
+    package typealias Handler =
         @Sendable (inout Services, Call, Instant) throws(ControlRefusal) -> JSONObject
 
     /// The ID of the operation in the description of the control API.
@@ -49,13 +49,13 @@ package struct ProviderControl: Sendable {
     /// The valid values of the parameter in the operation's path.
     ///
     /// If the list is empty, any string is valid.
-    package let words: [ControlWord]
+    package let pathValues: [ControlPathValue]
     /// Whether the operation may cause webhook events.
     ///
     /// If so, the operation's response contains the deliveries of these events, and its body
     /// accepts the member `settle`.
-    package let tells: Bool
-    package let work: Work
+    package let sendsEvents: Bool
+    package let handler: Handler
 
     package init(
         _ id: String,
@@ -64,19 +64,19 @@ package struct ProviderControl: Sendable {
         _ summary: String,
         parameters: [ControlParameter] = [],
         members: [ControlMember] = [],
-        words: [ControlWord] = [],
-        tells: Bool = false,
-        work: @escaping Work
+        pathValues: [ControlPathValue] = [],
+        sendsEvents: Bool = false,
+        handler: @escaping Handler
     ) {
         self.id = id
         self.method = method
         self.path = path
         self.summary = summary
         self.parameters = parameters
-        self.words = words
-        self.members = tells ? members + [.settle] : members
-        self.tells = tells
-        self.work = work
+        self.pathValues = pathValues
+        self.members = sendsEvents ? members + [.settle] : members
+        self.sendsEvents = sendsEvents
+        self.handler = handler
     }
 }
 
@@ -92,7 +92,7 @@ package struct ControlParameter: Hashable, Sendable {
 }
 
 /// A valid value of the parameter in an operation's path, with a description of its effect.
-package struct ControlWord: Hashable, Sendable {
+package struct ControlPathValue: Hashable, Sendable {
     package let name: String
     package let summary: String
 
@@ -103,15 +103,15 @@ package struct ControlWord: Hashable, Sendable {
 }
 
 extension ControlRefusal {
-    /// Returns the 404 response for a path value that is not one of `words`.
+    /// Returns the 404 response for a path value that is not one of `pathValues`.
     ///
     /// Its hint suggests the nearest value and lists all of them.
     package static func unknown(
         _ word: String,
         _ owner: String,
-        among words: [ControlWord]
+        among pathValues: [ControlPathValue]
     ) -> ControlRefusal {
-        let names = words.map(\.name)
+        let names = pathValues.map(\.name)
         let near = Suggestion.nearest(to: word, among: names).map { "did you mean '\($0)'? " }
         return ControlRefusal(
             404,

@@ -6,7 +6,7 @@ package import Conformance
 package struct SwitchGroup: Sendable {
     package let name: String
     /// Returns all switches of the group as JSON; a switch without a value is null.
-    package let shown: @Sendable (Services) -> JSONValue
+    package let settingsJSON: @Sendable (Services) -> JSONValue
     /// Changes the switches that a JSON object names.
     ///
     /// Throws for an unknown name or a value of the wrong kind, and then changes no switch.
@@ -18,7 +18,7 @@ package struct SwitchGroup: Sendable {
         write: @escaping @Sendable (inout Services, Settings) -> Void
     ) {
         self.name = name
-        shown = { Switches.shown(read($0)) }
+        settingsJSON = { Switches.settingsJSON(read($0)) }
         change = { (services, value) throws(ControlRefusal) in
             var settings = read(services)
             try Switches.merge(&settings, value, name)
@@ -41,7 +41,7 @@ package enum Switches {
     /// Returns all settings as JSON.
     ///
     /// A setting without a value is included as null, so that users can find its name.
-    package static func shown(_ settings: some Encodable) -> JSONValue {
+    package static func settingsJSON(_ settings: some Encodable) -> JSONValue {
         var object = (try? JSONValue(encoding: settings))?.object ?? JSONObject()
         for name in names(settings) where object[name] == nil { object[name] = .null }
         return .object(object)
@@ -92,17 +92,17 @@ package enum Switches {
         guard let error = error as? DecodingError else { return "\(error)" }
         switch error {
         case .dataCorrupted(let context):
-            guard let key = context.codingPath.last else { return words(context) }
+            guard let key = context.codingPath.last else { return decodingProblem(context) }
             return "'\(key.stringValue)' does not accept "
                 + (changes[key.stringValue]?.text ?? "this")
         case .typeMismatch(_, let context), .valueNotFound(_, let context),
             .keyNotFound(_, let context):
-            return words(context)
+            return decodingProblem(context)
         @unknown default: return "\(error)"
         }
     }
 
-    private static func words(_ context: DecodingError.Context) -> String {
+    private static func decodingProblem(_ context: DecodingError.Context) -> String {
         "'" + context.codingPath.map(\.stringValue).joined(separator: ".") + "': "
             + context.debugDescription
     }

@@ -52,10 +52,10 @@ extension DespiaState {
         }
         var replies = carryOut(command, &device, at: now)
         devices[name] = device
-        replies = replies.map { faulty($0, number, command, fault) }
+        replies = replies.map { applyFault($0, number, command, fault) }
         if faults.duplicate.contains(number) || fault == .duplicate { replies += replies }
         for reply in replies {
-            let kind: DespiaRecord.Kind = reply["kind"] == "callback" ? .callback : .reply
+            let kind: DespiaLogEntry.Kind = reply["kind"] == "callback" ? .callback : .reply
             record(kind, name, now, body, text: reply["name"]?.string ?? "", value: reply)
         }
         return .present([
@@ -78,7 +78,7 @@ extension DespiaState {
         return faults.matching[index].kind
     }
 
-    func faulty(
+    func applyFault(
         _ reply: JSONValue,
         _ number: Int64,
         _ command: BridgeCommand,
@@ -120,7 +120,7 @@ extension DespiaState {
             setVault(command, &device)
             return []
         case "writevalue":
-            device.storedValue = FormText.decoded(command.path, plusIsBlank: false)
+            device.storedValue = FormText.decoded(command.path, decodesPlusAsSpace: false)
             return []
         case "readvalue":
             let value = device.storedValue.map(JSONValue.string) ?? .null
@@ -129,13 +129,13 @@ extension DespiaState {
         case "revenuecat": return revenueCat(command, &device, delay, at: now)
         case "setonesignalplayerid":
             device.externalID = command["user_id"]
-            register(device)
+            enqueueRegistration(device)
             return []
         case "registerpush":
             if device.pushPermission == .undetermined { device.pushPermission = .granted }
-            register(device)
+            enqueueRegistration(device)
             return []
-        case "bioauth": return [Self.verdict(prompt(&device), delay)]
+        case "bioauth": return [Self.biometricReply(biometricOutcome(&device), delay)]
         case "stripe":
             return [
                 Self.call("stripeEvent", [["method": "payment", "status": "completed"]], delay)
@@ -187,7 +187,9 @@ extension DespiaState {
         if device.syncsVault { cloud[device.vaultAccount, default: [:]][key] = item }
     }
 
-    private static func verdict(_ outcome: DespiaDevice.Biometrics, _ delay: Int64) -> JSONValue {
+    private static func biometricReply(_ outcome: DespiaDevice.Biometrics, _ delay: Int64)
+        -> JSONValue
+    {
         switch outcome {
         case .success: call("onBioAuthSuccess", [], delay)
         case .failure: call("onBioAuthFailure", ["-1", "authentication failed"], delay)
@@ -195,7 +197,7 @@ extension DespiaState {
         }
     }
 
-    mutating func register(_ device: DespiaDevice) {
+    mutating func enqueueRegistration(_ device: DespiaDevice) {
         registrations.append(
             Registration(
                 playerID: device.playerID,
@@ -205,7 +207,7 @@ extension DespiaState {
         )
     }
 
-    func prompt(_ device: inout DespiaDevice) -> DespiaDevice.Biometrics {
+    func biometricOutcome(_ device: inout DespiaDevice) -> DespiaDevice.Biometrics {
         device.biometricQueue.isEmpty ? device.biometrics : device.biometricQueue.removeFirst()
     }
 
@@ -213,7 +215,7 @@ extension DespiaState {
     ///
     /// Returns nil when the native side sends nothing, and the page waits for its timeout of 30 s.
     func readVault(_ key: String, _ device: inout DespiaDevice) -> JSONValue? {
-        func nothing(_ kind: DespiaSettings.Nothing) -> JSONValue? {
+        func missingValueReply(_ kind: DespiaSettings.MissingValueReply) -> JSONValue? {
             switch kind {
             case .null: .null
             case .silent: nil
@@ -221,9 +223,11 @@ extension DespiaState {
             case .na: "n/a"
             }
         }
-        guard let item = device.vaultLocal[key] else { return nothing(settings.vaultMissing) }
-        if item.isLocked, prompt(&device) != .success {
-            return nothing(settings.vaultLockedFailure)
+        guard let item = device.vaultLocal[key] else {
+            return missingValueReply(settings.vaultMissing)
+        }
+        if item.isLocked, biometricOutcome(&device) != .success {
+            return missingValueReply(settings.vaultLockedFailure)
         }
         return .string(item.value)
     }

@@ -8,17 +8,17 @@ extension DespiaState {
             "GET",
             "/device",
             "Returns the state of a device.",
-            parameters: [whichDevice],
-            work: look
+            parameters: [deviceParameter],
+            handler: readDevice
         ),
         ProviderControl(
             "deviceAction",
             "POST",
             "/device/{action+}",
             "Performs an action on a device.",
-            parameters: [whichDevice],
+            parameters: [deviceParameter],
             members: [
-                named,
+                deviceMember,
                 member("name", .text, "the name of the second device.", of: .secondDevice),
                 member(
                     "items",
@@ -40,18 +40,18 @@ extension DespiaState {
                     of: .completePaywall
                 ),
             ],
-            words: DespiaDevice.Action.words,
-            tells: true,
-            work: move
+            pathValues: DespiaDevice.Action.pathValues,
+            sendsEvents: true,
+            handler: performDeviceAction
         ),
         ProviderControl(
             "patchDevice",
             "PATCH",
             "/device",
             "Changes the properties of a device.",
-            parameters: [whichDevice],
+            parameters: [deviceParameter],
             members: [
-                named,
+                deviceMember,
                 ControlMember("platform", .open(platforms), "The platform, ios or android."),
                 ControlMember("uaPreset", .open(presets), "The kind of device in the user agent."),
                 ControlMember("installUuid", .text, "The ID of the app's installation."),
@@ -70,18 +70,22 @@ extension DespiaState {
                 ),
                 ControlMember("biometrics", .open(outcomes), "The outcome of biometric prompts."),
             ],
-            work: set
+            handler: patchDevice
         ),
         ProviderControl(
             "devices",
             "GET",
             "/devices",
             "Returns the state of all devices.",
-            work: list
+            handler: listDevices
         ),
     ]
 
-    private static let named = ControlMember("device", .text, "The device's name (default main).")
+    private static let deviceMember = ControlMember(
+        "device",
+        .text,
+        "The device's name (default main)."
+    )
     private static let outcomes = DespiaDevice.Biometrics.allCases.map(\.rawValue)
 
     private static func member(
@@ -93,7 +97,7 @@ extension DespiaState {
         ControlMember(name, kind, summary, of: [action.rawValue])
     }
 
-    private static let whichDevice = ControlParameter(
+    private static let deviceParameter = ControlParameter(
         "device",
         "The device's name (default main)."
     )
@@ -102,7 +106,7 @@ extension DespiaState {
         call.query.first { $0.name == "device" }?.value ?? call.body["device"]?.string ?? "main"
     }
 
-    private static func look(
+    private static func readDevice(
         _ services: inout Services,
         _ call: ProviderControl.Call,
         _ now: Instant
@@ -112,22 +116,22 @@ extension DespiaState {
         return services.despia.show(device).object ?? JSONObject()
     }
 
-    private static func move(
+    private static func performDeviceAction(
         _ services: inout Services,
         _ call: ProviderControl.Call,
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         guard let action = DespiaDevice.Action(rawValue: call.value) else {
-            throw .unknown(call.value, "a device", among: DespiaDevice.Action.words)
+            throw .unknown(call.value, "a device", among: DespiaDevice.Action.pathValues)
         }
         do throws(Refusal) {
-            return try services.despia.operate(action, call.body, name(call), at: now)
+            return try services.despia.performAction(action, call.body, name(call), at: now)
         } catch {
             throw ControlRefusal(error.status, error.text)
         }
     }
 
-    private static func set(
+    private static func patchDevice(
         _ services: inout Services,
         _ call: ProviderControl.Call,
         _ now: Instant
@@ -144,7 +148,7 @@ extension DespiaState {
         }
     }
 
-    private static func list(
+    private static func listDevices(
         _ services: inout Services,
         _ call: ProviderControl.Call,
         _ now: Instant

@@ -6,14 +6,16 @@ package import Conformance
 package struct DespiaSettings: Hashable, Codable, Sendable {
     /// The reply of the native side to a request for a value that does not exist: null, no reply,
     /// an empty string, or `n/a`.
-    package enum Nothing: String, Hashable, Codable, Sendable { case null, silent, empty, na }
+    package enum MissingValueReply: String, Hashable, Codable, Sendable {
+        case null, silent, empty, na
+    }
     package enum ProductField: String, Hashable, Codable, Sendable {
         case productId, productIdentifier, both
     }
     package enum EntitlementField: String, Hashable, Codable, Sendable {
         case entitlement, productId
     }
-    package enum History: String, Hashable, Codable, Sendable {
+    package enum HistoryFormat: String, Hashable, Codable, Sendable {
         case array, null, silent, string
     }
 
@@ -42,12 +44,12 @@ package struct DespiaSettings: Hashable, Codable, Sendable {
     ///
     /// Older runtimes do not set them (Despia fact sheet, section 1.5).
     package var hasRuntimeFlags = true
-    package var vaultMissing = Nothing.null
-    package var vaultLockedFailure = Nothing.null
+    package var vaultMissing = MissingValueReply.null
+    package var vaultLockedFailure = MissingValueReply.null
     package var vaultDecode = BridgeCommand.Decoding.once
     package var historyProductField = ProductField.productId
     package var historyEntitlementField = EntitlementField.entitlement
-    package var history = History.array
+    package var history = HistoryFormat.array
     /// Whether the runtime reports the result of a purchase with `onRevenueCatResult`.
     ///
     /// Older runtimes know only `onRevenueCatPurchase` (Despia fact sheet, section 6.1).
@@ -128,7 +130,7 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
         package var source: String
 
         /// The way in which a paywall sheet ends.
-        package enum Ending: String, Hashable, Sendable {
+        package enum PurchaseOutcome: String, Hashable, Sendable {
             case complete, cancel, fail
         }
     }
@@ -171,7 +173,7 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
             }
         }
 
-        package static let words = allCases.map { ControlWord($0.rawValue, $0.summary) }
+        package static let pathValues = allCases.map { ControlPathValue($0.rawValue, $0.summary) }
     }
 
     package enum Biometrics: String, Hashable, Codable, Sendable, CaseIterable {
@@ -240,7 +242,7 @@ package struct DespiaDevice: Hashable, Codable, Sendable {
 
 /// An entry in the log of a simulated phone: a command, a reply, a callback, or an HTTP call of the
 /// page (Despia fact sheet, section 7.3).
-package struct DespiaRecord: Hashable, Codable, Sendable {
+package struct DespiaLogEntry: Hashable, Codable, Sendable {
     package enum Kind: String, Hashable, Codable, Sendable { case bridge, reply, callback, http }
 
     package let sequence: Int64
@@ -258,7 +260,7 @@ package struct DespiaRecord: Hashable, Codable, Sendable {
     package let value: JSONValue?
 }
 
-extension DespiaRecord {
+extension DespiaLogEntry {
     /// The memory that the strings and values of this log entry take, in bytes.
     var storedByteCount: Int {
         96 + device.utf8.count + text.utf8.count + (load?.utf8.count ?? 0)

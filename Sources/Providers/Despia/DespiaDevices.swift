@@ -18,7 +18,7 @@ extension DespiaState {
         return made
     }
 
-    func shown(_ device: DespiaDevice) -> JSONObject {
+    func deviceJSON(_ device: DespiaDevice) -> JSONObject {
         func items(_ items: [String: DespiaDevice.VaultItem]) -> JSONValue {
             .object(
                 JSONObject(
@@ -92,10 +92,10 @@ extension DespiaState {
     mutating func patch(_ body: JSONObject, _ name: String) throws(Refusal) -> JSONObject {
         var device = device(name)
         for member in body.members where member.key != "device" {
-            try Self.set(member.key, to: member.value.string, of: &device)
+            try Self.setProperty(member.key, to: member.value.string, of: &device)
         }
         devices[name] = device
-        return shown(device)
+        return deviceJSON(device)
     }
 
     static let platforms = ["ios", "android"]
@@ -103,7 +103,7 @@ extension DespiaState {
         "iphone", "ipad", "ipad-no-token", "ipad-desktop", "android", "unknown", "browser",
     ]
 
-    private static func set(
+    private static func setProperty(
         _ field: String,
         to text: String?,
         of device: inout DespiaDevice
@@ -144,7 +144,7 @@ extension DespiaState {
     /// Performs an action on a simulated phone, as a user, a store or a test does.
     ///
     /// Returns the phone's new state.
-    mutating func operate(
+    mutating func performAction(
         _ action: DespiaDevice.Action,
         _ body: JSONObject,
         _ name: String,
@@ -153,9 +153,9 @@ extension DespiaState {
         var device = device(name)
         var callbacks: [JSONValue] = []
         switch action {
-        case .reset: return forget(device)
-        case .newInstall, .reinstall: install(&device)
-        case .secondDevice: return try copy(device, body)
+        case .reset: return eraseData(device)
+        case .newInstall, .reinstall: reinstallApp(&device)
+        case .secondDevice: return try addDevice(device, body)
         case .vault: fillVault(of: &device, body)
         case .cloudPush:
             cloud[device.vaultAccount, default: [:]].merge(device.vaultLocal) { $1 }
@@ -168,16 +168,16 @@ extension DespiaState {
             }
             device.biometricQueue.append(value)
         case .restore: callbacks = restore(device)
-        case .completePaywall: callbacks = try end(.complete, &device, body, at: now)
-        case .cancelPaywall: callbacks = try end(.cancel, &device, body, at: now)
-        case .failPaywall: callbacks = try end(.fail, &device, body, at: now)
+        case .completePaywall: callbacks = try closeOpenPaywall(.complete, &device, body, at: now)
+        case .cancelPaywall: callbacks = try closeOpenPaywall(.cancel, &device, body, at: now)
+        case .failPaywall: callbacks = try closeOpenPaywall(.fail, &device, body, at: now)
         }
         devices[name] = device
-        return told(callbacks, to: device, at: now)
+        return deviceStateWithReplies(callbacks, to: device, at: now)
     }
 
-    private mutating func end(
-        _ ending: DespiaDevice.Paywall.Ending,
+    private mutating func closeOpenPaywall(
+        _ ending: DespiaDevice.Paywall.PurchaseOutcome,
         _ device: inout DespiaDevice,
         _ body: JSONObject,
         at now: Instant
@@ -185,13 +185,13 @@ extension DespiaState {
         guard let paywall = device.paywall else {
             throw Refusal(409, "no paywall is open on the device")
         }
-        return close(paywall, ending, &device, body, at: now)
+        return closePaywall(paywall, ending, &device, body, at: now)
     }
 
     /// Logs the callbacks and returns the device's state with them.
     ///
     /// A page that is already closed misses these callbacks.
-    private mutating func told(
+    private mutating func deviceStateWithReplies(
         _ callbacks: [JSONValue],
         to device: DespiaDevice,
         at now: Instant
@@ -200,24 +200,24 @@ extension DespiaState {
             let text = callback["name"]?.string ?? ""
             record(.callback, device.name, now, JSONObject(), text: text, value: callback)
         }
-        var answer = shown(device)
+        var answer = deviceJSON(device)
         answer["replies"] = .array(callbacks)
         return answer
     }
 
-    private mutating func forget(_ device: DespiaDevice) -> JSONObject {
+    private mutating func eraseData(_ device: DespiaDevice) -> JSONObject {
         cloud[device.vaultAccount] = nil
         history[device.storeAccount] = nil
         records.removeAll { $0.device == device.name }
         recordBytes = nil
         devices[device.name] = nil
-        return shown(self.device(device.name))
+        return deviceJSON(self.device(device.name))
     }
 
     /// Reinstalls the app on a device, which erases the app's web storage and local vault.
     ///
     /// The store account and the vault account keep their data.
-    private mutating func install(_ device: inout DespiaDevice) {
+    private mutating func reinstallApp(_ device: inout DespiaDevice) {
         device.installUUID = ids.uuid().uppercased()
         device.playerID = ids.uuid()
         device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
@@ -228,7 +228,7 @@ extension DespiaState {
     }
 
     /// Adds another device that uses the same store account and the same vault account.
-    private mutating func copy(
+    private mutating func addDevice(
         _ device: DespiaDevice,
         _ body: JSONObject
     ) throws(Refusal) -> JSONObject {
@@ -240,7 +240,7 @@ extension DespiaState {
         made.vaultAccount = device.vaultAccount
         made.vaultLocal = cloud[device.vaultAccount] ?? [:]
         devices[second] = made
-        return shown(made)
+        return deviceJSON(made)
     }
 
     /// Fills the device's vault with items, as if an earlier version of the app had left them

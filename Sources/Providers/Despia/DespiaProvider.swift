@@ -4,12 +4,12 @@ extension DespiaState: Provider {
     package static let party = Exchange.Party.despia
     package static let title = "Despia"
     package static let defaultPort = 9350
-    package static let setsOffOthers = true
+    package static let affectsOtherFakes = true
     package static let secrets = ProviderSecrets(
         members: ["receipt", "installUuid", "playerId", "value"]
     )
 
-    package static let moreSwitches = [
+    package static let additionalSwitches = [
         SwitchGroup("despia-faults") {
             $0.despia.faults
         } write: {

@@ -3,9 +3,9 @@ internal import Conformance
 /// Paywalls and purchases on a simulated phone, and the RevenueCat session to which they belong
 /// (Despia fact sheet, sections 4 and 6).
 extension DespiaState {
-    mutating func close(
+    mutating func closePaywall(
         _ paywall: DespiaDevice.Paywall,
-        _ ending: DespiaDevice.Paywall.Ending,
+        _ ending: DespiaDevice.Paywall.PurchaseOutcome,
         _ device: inout DespiaDevice,
         _ body: JSONObject,
         at now: Instant
@@ -27,14 +27,19 @@ extension DespiaState {
             device
         )
         return callbacks
-            + answer("revenueCatResult", "onRevenueCatResult", result, settings.latencyMilliseconds)
+            + resultReplies(
+                "revenueCatResult",
+                "onRevenueCatResult",
+                result,
+                settings.latencyMilliseconds
+            )
     }
 
     /// Returns the result of a purchase in the format that the page's callback receives.
     ///
     /// On Android, the result of a paywall contains neither product nor transaction.
     private static func result(
-        _ ending: DespiaDevice.Paywall.Ending,
+        _ ending: DespiaDevice.Paywall.PurchaseOutcome,
         source: String,
         details: (product: String, transaction: String)?,
         _ device: DespiaDevice
@@ -79,7 +84,7 @@ extension DespiaState {
         action.transactionID = transaction
         actions.append(action)
         let isAnonymous = Customer.isAnonymous(buyer)
-        let made = entry(action, transaction, isAnonymous: isAnonymous, at: now)
+        let made = historyEntry(action, transaction, isAnonymous: isAnonymous, at: now)
         history[device.storeAccount, default: []].insert(made, at: 0)
         return transaction
     }
@@ -112,7 +117,7 @@ extension DespiaState {
         device.revenueCatID = external
     }
 
-    func entry(
+    func historyEntry(
         _ action: StoreAction,
         _ transaction: String,
         isAnonymous: Bool,
@@ -123,7 +128,7 @@ extension DespiaState {
         let entitlement =
             settings.historyEntitlementField == .entitlement
             ? product.entitlements.first ?? "" : action.product
-        var entry: JSONObject = [
+        var historyEntry: JSONObject = [
             "transactionId": .string(transaction), "originalTransactionId": .string(transaction),
             "type": .string(product.days == nil ? "product" : "subscription"),
             "entitlementId": .string(entitlement),
@@ -137,12 +142,12 @@ extension DespiaState {
             "environment": .string(action.environment.lowercased()), "receipt": "ZmFrZSByZWNlaXB0",
         ]
         if settings.historyProductField != .productIdentifier {
-            entry["productId"] = .string(action.product)
+            historyEntry["productId"] = .string(action.product)
         }
         if settings.historyProductField != .productId {
-            entry["productIdentifier"] = .string(action.product)
+            historyEntry["productIdentifier"] = .string(action.product)
         }
-        return entry
+        return historyEntry
     }
 
     // MARK: The scheme `revenuecat`
@@ -164,17 +169,17 @@ extension DespiaState {
             return [Self.call("onRevenueCatCenter", [["event": "dismissed"]], delay)]
         case "login":
             identify(user, &device)
-            return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+            return resultReplies("revenueCatUser", "onRevenueCatUser", identity(device), delay)
         case "logout":
             device.revenueCatID = "$RCAnonymousID:" + ids.hex(32)
-            return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+            return resultReplies("revenueCatUser", "onRevenueCatUser", identity(device), delay)
         // Only newer builds of the runtime respond to this command (Despia fact sheet, section
         // 3.1).
         case "whoami":
             guard settings.hasResultChannel else { return [] }
-            return answer("revenueCatUser", "onRevenueCatUser", identity(device), delay)
+            return resultReplies("revenueCatUser", "onRevenueCatUser", identity(device), delay)
         case "products":
-            return answer(
+            return resultReplies(
                 "revenueCatProducts",
                 "onRevenueCatProducts",
                 Self.products(device),
@@ -191,12 +196,17 @@ extension DespiaState {
             ]
         case "customer":
             if let user { identify(user, &device) }
-            return answer("revenueCatCustomer", "onRevenueCatCustomer", identity(device), delay)
+            return resultReplies(
+                "revenueCatCustomer",
+                "onRevenueCatCustomer",
+                identity(device),
+                delay
+            )
         case "redeem" where device.platform == "ios":
-            return answer(
+            return resultReplies(
                 "revenueCatResult",
                 "onRevenueCatResult",
-                Self.redeemed(device),
+                Self.redemptionResult(device),
                 delay
             )
         default: return []
@@ -227,7 +237,7 @@ extension DespiaState {
         ]
     }
 
-    private static func redeemed(_ device: DespiaDevice) -> JSONValue {
+    private static func redemptionResult(_ device: DespiaDevice) -> JSONValue {
         [
             "ok": true, "cancelled": false, "restored": false, "source": "redeem",
             "product": .null, "transaction": .null, "entitlements": [],
@@ -236,7 +246,7 @@ extension DespiaState {
         ]
     }
 
-    func answer(
+    func resultReplies(
         _ variable: String,
         _ callback: String,
         _ envelope: JSONValue,

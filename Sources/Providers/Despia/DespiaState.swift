@@ -23,7 +23,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     /// The purchases of each store account, newest first, in the format of section 4 of the Despia
     /// fact sheet.
     var history: SharedTable<String, [JSONObject]> = [:]
-    package internal(set) var records: Deque<DespiaRecord> = []
+    package internal(set) var records: Deque<DespiaLogEntry> = []
     /// The size of the log in bytes.
     ///
     /// Nil when the entries must be counted again, because some were removed or the log was read
@@ -77,7 +77,11 @@ package struct DespiaState: Hashable, Codable, Sendable {
         case setPlatform(String, userAgent: String)
         case setInstallID(String?)
         /// Ends the paywall or purchase sheet that is open on the device.
-        case closeSheet(DespiaDevice.Paywall.Ending, product: String?, environment: String?)
+        case closeSheet(
+            DespiaDevice.Paywall.PurchaseOutcome,
+            product: String?,
+            environment: String?
+        )
     }
 
     /// Carries out an operation on a device.
@@ -94,15 +98,15 @@ package struct DespiaState: Hashable, Codable, Sendable {
     ) -> [JSONValue] {
         do throws(Refusal) {
             switch operation {
-            case .reinstall: _ = try operate(.reinstall, [:], name, at: now)
+            case .reinstall: _ = try performAction(.reinstall, [:], name, at: now)
             case .addDevice(let second):
-                _ = try operate(.secondDevice, ["name": .string(second)], name, at: now)
+                _ = try performAction(.secondDevice, ["name": .string(second)], name, at: now)
             case .fillVault(let items):
                 let members = items.sorted { $0.key < $1.key }.map { key, value in
                     JSONObject.Member(key: key, value: value.map(JSONValue.string) ?? .null)
                 }
                 let body: JSONObject = ["items": .object(JSONObject(members: members))]
-                _ = try operate(.vault, body, name, at: now)
+                _ = try performAction(.vault, body, name, at: now)
             case .setHistory(let list): history[device(name).storeAccount] = list
             case .setPlatform(let platform, let userAgent):
                 _ = try patch(["platform": .string(platform)], name)
@@ -120,7 +124,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
                     case .cancel: .cancelPaywall
                     case .fail: .failPaywall
                     }
-                return try operate(action, body, name, at: now)["replies"]?.array ?? []
+                return try performAction(action, body, name, at: now)["replies"]?.array ?? []
             }
         } catch {
             return []
@@ -129,7 +133,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     }
 
     /// Returns the state of a device; creates the device if it does not exist.
-    package mutating func show(_ name: String) -> JSONValue { .object(shown(device(name))) }
+    package mutating func show(_ name: String) -> JSONValue { .object(deviceJSON(device(name))) }
 
     /// Carries out a command that a page assigned to the bridge's setter, as `POST /bridge` does.
     ///
@@ -235,7 +239,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
             )
         } else {
             do throws(Refusal) {
-                response = HTTPMessage.Response(200, json: try answer(request, at: now))
+                response = HTTPMessage.Response(200, json: try routedResponse(request, at: now))
             } catch {
                 response = HTTPMessage.Response(error.status, json: ["error": .string(error.text)])
             }
@@ -247,7 +251,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
         return Reply(response, .inferred, of: "despia")
     }
 
-    private mutating func answer(
+    private mutating func routedResponse(
         _ request: HTTPMessage.Request,
         at now: Instant
     ) throws(Refusal) -> JSONValue {
@@ -262,7 +266,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
         case ("GET", []):
             return ["despia": ["ready": true, "devices": .strings(devices.keys.sorted())]]
         case ("POST", ["bridge"]): return .object(try bridge(body, name, at: now))
-        case ("GET", ["device"]): return .object(shown(device(name)))
+        case ("GET", ["device"]): return .object(deviceJSON(device(name)))
         case ("PATCH", ["device"]): return .object(try patch(body, name))
         case ("GET", ["log"]):
             let after = request.query("after").flatMap { Int64($0) } ?? 0
@@ -274,7 +278,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
                 throw Refusal(400, "'history' must be a list of purchases")
             }
             history[device(name).storeAccount] = list.compactMap(\.object)
-            return .object(shown(device(name)))
+            return .object(deviceJSON(device(name)))
         case ("POST", ["http"]):
             // The page's shim reports the page's own HTTP calls, so that one log contains
             // everything in order.
@@ -283,7 +287,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
         case ("POST", let path) where path.count >= 2 && path[0] == "device":
             let word = path.dropFirst().joined(separator: "/")
             guard let action = DespiaDevice.Action(rawValue: word) else { fallthrough }
-            return .object(try operate(action, body, name, at: now))
+            return .object(try performAction(action, body, name, at: now))
         default:
             let actions = DespiaDevice.Action.allCases.map(\.rawValue)
             throw Refusal(
@@ -297,7 +301,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     // MARK: The log
 
     mutating func record(
-        _ kind: DespiaRecord.Kind,
+        _ kind: DespiaLogEntry.Kind,
         _ device: String,
         _ now: Instant,
         _ body: JSONObject,
@@ -306,7 +310,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
         value: JSONValue? = nil
     ) {
         records.append(
-            DespiaRecord(
+            DespiaLogEntry(
                 sequence: nextSequence,
                 device: device,
                 kind: kind,
@@ -328,7 +332,7 @@ package struct DespiaState: Hashable, Codable, Sendable {
     }
 
     /// Returns the log entries with a higher sequence number than this one, in order.
-    private func records(after number: Int64) -> Deque<DespiaRecord>.SubSequence {
+    private func records(after number: Int64) -> Deque<DespiaLogEntry>.SubSequence {
         var (low, high) = (0, records.count)
         while low < high {
             let middle = (low + high) / 2

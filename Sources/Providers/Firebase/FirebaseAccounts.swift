@@ -7,7 +7,7 @@ extension FirebaseState {
 
     mutating func update(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let fields = call.fields
-        if let text = fields.filled("oobCode") {
+        if let text = fields.nonEmptyText("oobCode") {
             let (user, code) = try applyCode(text, call)
             var answer = updated(user, JSONObject())
             if code.kind == .changeEmail { answer["newEmail"] = user.email.map(JSONValue.string) }
@@ -15,7 +15,7 @@ extension FirebaseState {
         }
         var session: Session?
         var user: FirebaseUser
-        if fields.filled("idToken") != nil {
+        if fields.nonEmptyText("idToken") != nil {
             guard call.isAdmin || !fields.has("customAttributes") else {
                 throw FirebaseError("INSUFFICIENT_PERMISSION")
             }
@@ -123,7 +123,7 @@ extension FirebaseState {
         }
         if let time = try fields.milliseconds("createdAt") { user.created = time }
         if let time = try fields.milliseconds("lastLoginAt") { user.lastLogin = time }
-        if let phone = fields.filled("phoneNumber"), phone != user.phoneNumber {
+        if let phone = fields.nonEmptyText("phoneNumber"), phone != user.phoneNumber {
             guard Self.isPhone(phone) else {
                 throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
             }
@@ -290,14 +290,14 @@ extension FirebaseState {
     // MARK: createAuthUri
 
     mutating func createAuthURI(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        if let provider = call.fields.filled("providerId") {
+        if let provider = call.fields.nonEmptyText("providerId") {
             return try authURI(of: provider.lowercased(), call)
         }
         let email = try call.fields.required("identifier", "MISSING_IDENTIFIER").lowercased()
         let uri = try call.fields.required("continueUri", "MISSING_CONTINUE_URI")
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_IDENTIFIER") }
         guard Self.isAbsolute(uri) else { throw FirebaseError("INVALID_CONTINUE_URI") }
-        let session = call.fields.filled("sessionId") ?? ids.letters(27)
+        let session = call.fields.nonEmptyText("sessionId") ?? ids.letters(27)
         var answer: JSONObject = [
             "kind": "identitytoolkit#CreateAuthUriResponse", "sessionId": .string(session),
         ]
@@ -339,7 +339,7 @@ extension FirebaseState {
         guard isOwn || Self.identityProviders.contains(provider) else {
             throw FirebaseError("INVALID_PROVIDER_ID")
         }
-        let session = call.fields.filled("sessionId") ?? ids.letters(27)
+        let session = call.fields.nonEmptyText("sessionId") ?? ids.letters(27)
         let page =
             "http://\(call.host)/emulator/auth/handler?providerId=\(provider.percentEncoded)"
             + "&continueUri=\(uri.percentEncoded)&sessionId=\(session.percentEncoded)"
@@ -354,7 +354,7 @@ extension FirebaseState {
     func batchGet(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let wanted = (call.query("maxResults") ?? call.fields["maxResults"]).flatMap { Int($0) }
         let size = min(max(1, wanted ?? 20), 1000)
-        let after = call.query("nextPageToken") ?? call.fields.filled("nextPageToken")
+        let after = call.query("nextPageToken") ?? call.fields.nonEmptyText("nextPageToken")
         let page = project(call).users(size, after: after)
         return .present([
             ("kind", "identitytoolkit#DownloadAccountResponse"),
@@ -397,7 +397,7 @@ extension FirebaseState {
         _ call: FirebaseCall,
         _ name: String
     ) throws(FirebaseError) -> Choice? {
-        guard let text = call.fields.filled(name) else { return nil }
+        guard let text = call.fields.nonEmptyText(name) else { return nil }
         guard let choice = Choice(rawValue: text) else {
             throw .argument("Invalid value at '\(name)', \"\(text)\"")
         }

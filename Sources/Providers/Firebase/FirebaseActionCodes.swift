@@ -39,7 +39,7 @@ extension FirebaseState {
         var link =
             "http://\(call.host)/emulator/action?mode=\(kind.mode)&lang=en&oobCode=\(text)"
             + "&apiKey=fake-api-key"
-        if let uri = call.fields.filled("continueUrl") {
+        if let uri = call.fields.nonEmptyText("continueUrl") {
             link += "&continueUrl=\(uri.percentEncoded)"
         }
         if let tenant = call.tenantID { link += "&tenantId=\(tenant.percentEncoded)" }
@@ -71,7 +71,7 @@ extension FirebaseState {
         let name = try Self.requestType(fields)
         let returnsLink = fields.flag("returnOobLink") == true
         guard call.isAdmin || !returnsLink else { throw FirebaseError("INSUFFICIENT_PERMISSION") }
-        if let uri = fields.filled("continueUrl"), !Self.isAbsolute(uri) {
+        if let uri = fields.nonEmptyText("continueUrl"), !Self.isAbsolute(uri) {
             throw FirebaseError(
                 "INVALID_CONTINUE_URI",
                 "((expected an absolute URI with valid "
@@ -84,11 +84,11 @@ extension FirebaseState {
         let (email, newEmail) = try addresses(kind, call)
         // With enumeration protection, the response does not reveal whether the account exists.
         if kind == .passwordReset, project(call).user(withEmail: email) == nil {
-            return Self.mailed(email)
+            return Self.sentMailResponse(email)
         }
         guard Self.isEmail(email) else { throw FirebaseError("INVALID_EMAIL") }
         let code = makeCode(kind, email: email, newEmail: newEmail, call)
-        var answer = Self.mailed(email)
+        var answer = Self.sentMailResponse(email)
         if returnsLink {
             answer["oobCode"] = .string(code.code)
             answer["oobLink"] = .string(code.link)
@@ -151,7 +151,7 @@ extension FirebaseState {
     ///
     /// Nil for a user's request.
     private func addressForLink(_ call: FirebaseCall) throws(FirebaseError) -> String? {
-        guard call.fields.flag("returnOobLink") == true, call.fields.filled("idToken") == nil
+        guard call.fields.flag("returnOobLink") == true, call.fields.nonEmptyText("idToken") == nil
         else { return nil }
         let email = try call.fields.required("email", "MISSING_EMAIL").lowercased()
         guard project(call).user(withEmail: email) != nil else {
@@ -170,7 +170,7 @@ extension FirebaseState {
         return known
     }
 
-    private static func mailed(_ email: String) -> JSONObject {
+    private static func sentMailResponse(_ email: String) -> JSONObject {
         [
             "kind": "identitytoolkit#GetOobConfirmationCodeResponse", "email": .string(email),
         ]
@@ -181,8 +181,8 @@ extension FirebaseState {
         _ call: FirebaseCall
     ) throws(FirebaseError) {
         let max = settings.resetMailsMax
-        let isTooMuch = edit(call) {
-            $0.isTooMuch(
+        let exceedsLimit = edit(call) {
+            $0.exceedsLimit(
                 "reset",
                 email,
                 max: max,
@@ -191,7 +191,7 @@ extension FirebaseState {
                 counts: true
             )
         }
-        if isTooMuch { throw FirebaseError("RESET_PASSWORD_EXCEED_LIMIT") }
+        if exceedsLimit { throw FirebaseError("RESET_PASSWORD_EXCEED_LIMIT") }
     }
 
     // MARK: resetPassword
@@ -199,7 +199,7 @@ extension FirebaseState {
     mutating func resetPassword(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         guard settings.passwordProvider else { throw FirebaseError("PASSWORD_LOGIN_DISABLED") }
         let text = try call.fields.required("oobCode", "MISSING_OOB_CODE")
-        guard let password = call.fields.filled("newPassword") else {
+        guard let password = call.fields.nonEmptyText("newPassword") else {
             let code = try actionCode(text, Set(ActionCode.Kind.allCases), call)
             return .present([
                 ("kind", "identitytoolkit#ResetPasswordResponse"),

@@ -8,15 +8,15 @@ extension FirebaseState {
         at now: Instant
     ) -> HTTPMessage.Response {
         guard request.query("apiKey")?.isEmpty == false else {
-            return Self.actionFailed("missing apiKey query parameter")
+            return Self.failurePage("missing apiKey query parameter")
         }
         guard let code = request.query("oobCode"), !code.isEmpty else {
-            return Self.actionFailed("missing oobCode query parameter")
+            return Self.failurePage("missing oobCode query parameter")
         }
         do throws(FirebaseError) {
             return try carryOut(code, request, actionCall(code, request, at: now))
         } catch {
-            return Self.actionFailed(
+            return Self.failurePage(
                 "Your request to \(request.query("mode") ?? "") has expired or the link has "
                     + "already been used. (\(error.message))"
             )
@@ -56,44 +56,44 @@ extension FirebaseState {
             guard let password = request.query("newPassword"), !password.isEmpty,
                 password != "NEW_PASSWORD_HERE"
             else {
-                return Self.actionFailed(
+                return Self.failurePage(
                     "missing newPassword query parameter",
                     "To reset the password, add the query parameter newPassword."
                 )
             }
             let email = try resetPassword(call)["email"]?.string
-            return Self.actionDone(
+            return Self.successPage(
                 "The password has been successfully updated.",
                 ("email", email),
                 target
             )
         case "verifyEmail":
             let email = try applyCode(code, call).0.email
-            return Self.actionDone(
+            return Self.successPage(
                 "The email has been successfully verified.",
                 ("email", email),
                 target
             )
         case "verifyAndChangeEmail":
             let email = try applyCode(code, call).0.email
-            return Self.actionDone(
+            return Self.successPage(
                 "The email has been successfully changed.",
                 ("newEmail", email),
                 target
             )
         case "recoverEmail":
             let email = try applyCode(code, call).0.email
-            return Self.actionDone(
+            return Self.successPage(
                 "The email has been successfully reset.",
                 ("email", email),
                 target
             )
         case "signIn":
             guard let target else {
-                return Self.actionFailed("Missing continueUrl query parameter")
+                return Self.failurePage("Missing continueUrl query parameter")
             }
             return Self.signIn(at: target, request)
-        default: return Self.actionFailed("Invalid mode")
+        default: return Self.failurePage("Invalid mode")
         }
     }
 
@@ -111,7 +111,7 @@ extension FirebaseState {
         return HTTPMessage.Response(303, fields: [HTTPMessage.Field("Location", location)])
     }
 
-    private static func actionDone(
+    private static func successPage(
         _ text: String,
         _ detail: (name: String, email: String?),
         _ target: String?
@@ -125,7 +125,7 @@ extension FirebaseState {
         return HTTPMessage.Response(200, json: ["authEmulator": .object(.present(fields))])
     }
 
-    private static func actionFailed(
+    private static func failurePage(
         _ text: String,
         _ instructions: String? = nil
     ) -> HTTPMessage.Response {

@@ -16,7 +16,7 @@ extension FirebaseState {
     /// production.
     ///
     /// Returns nil for any other path.
-    mutating func keyAnswer(
+    mutating func keyResponse(
         _ segments: [String],
         _ request: HTTPMessage.Request,
         at now: Instant
@@ -58,7 +58,7 @@ extension FirebaseState {
 
     // MARK: Emulator endpoints
 
-    mutating func emulatorAnswer(
+    mutating func emulatorResponse(
         _ segments: [String],
         _ request: HTTPMessage.Request,
         at now: Instant
@@ -67,7 +67,8 @@ extension FirebaseState {
         case ("GET", "openapi.json") where segments.count == 1:
             return HTTPMessage.Response(200, json: Self.apiDescription)
         case ("GET", "action") where segments.count == 1: return action(request, at: now)
-        case ("GET", "auth") where segments.count == 2: return try popup(segments[1], request)
+        case ("GET", "auth") where segments.count == 2:
+            return try popupResponse(segments[1], request)
         case (_, "v1") where segments.count >= 4 && segments[1] == "projects":
             var rest = Array(segments.dropFirst(3))
             var tenant: String?
@@ -79,7 +80,7 @@ extension FirebaseState {
             let call = try emulatorCall(request, segments[2], tenant, at: now)
             return HTTPMessage.Response(
                 200,
-                json: .object(try emulator(request.method, rest[0], call))
+                json: .object(try emulatorResource(request.method, rest[0], call))
             )
         default: throw .notFound
         }
@@ -110,7 +111,7 @@ extension FirebaseState {
         )
     }
 
-    private mutating func emulator(
+    private mutating func emulatorResource(
         _ method: String,
         _ name: String,
         _ call: FirebaseCall
@@ -196,7 +197,7 @@ extension FirebaseState {
         let ofFactors = mask?.filter { $0 == "mfa" || $0.hasPrefix("mfa.") } ?? ["mfa"]
         if !ofFactors.isEmpty, body["mfa"] != nil || mask != nil {
             var rules: JSONObject = ["mfa": .object(secondFactorRules(call))]
-            try rules.take(ofFactors, from: body)
+            try rules.copyFields(ofFactors, from: body)
             let written = rules["mfa"]?.object
             edit(call) { $0.mfa = written }
         }
@@ -209,7 +210,7 @@ extension FirebaseState {
     ///
     /// It shows a made-up credential of the identity provider, which the user copies into the app's
     /// sign-in.
-    private func popup(
+    private func popupResponse(
         _ name: String,
         _ request: HTTPMessage.Request
     ) throws(FirebaseError) -> HTTPMessage.Response {

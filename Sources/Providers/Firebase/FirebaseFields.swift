@@ -45,7 +45,7 @@ struct FirebaseFields: Sendable {
     }
 
     /// Returns a field of the request as a string; nil when the field is missing or empty.
-    func filled(_ name: String) -> String? { self[name].flatMap { $0.isEmpty ? nil : $0 } }
+    func nonEmptyText(_ name: String) -> String? { self[name].flatMap { $0.isEmpty ? nil : $0 } }
 
     func has(_ name: String) -> Bool { object[name].map { !$0.isNull } ?? false }
 
@@ -60,24 +60,24 @@ struct FirebaseFields: Sendable {
     /// Returns the date in a field that contains milliseconds since 1970; nil when the field is
     /// missing or empty.
     func milliseconds(_ name: String) throws(FirebaseError) -> Instant? {
-        try date(name) { CallDate(milliseconds: $0) }
+        try date(name) { RequestDate(milliseconds: $0) }
     }
 
     /// Returns a date in seconds since 1970 from a field of the request; nil when the field is
     /// missing or empty.
     func seconds(_ name: String) throws(FirebaseError) -> Int64? {
-        try date(name) { CallDate(seconds: $0) }?.seconds
+        try date(name) { RequestDate(seconds: $0) }?.seconds
     }
 
     private func date(
         _ name: String,
-        _ read: (Int64) -> CallDate?
+        _ read: (Int64) -> RequestDate?
     ) throws(FirebaseError) -> Instant? {
-        guard let text = filled(name) else { return nil }
+        guard let text = nonEmptyText(name) else { return nil }
         guard let date = (object[name]?.int64 ?? Int64(text)).flatMap(read) else {
             throw .argument(
                 "Invalid value at '\(name)', \"\(text.prefix(100))\": not a date within "
-                    + CallDate.rangeText
+                    + RequestDate.rangeText
             )
         }
         return date.instant
@@ -186,17 +186,17 @@ extension JSONObject {
     /// `mfaConfig.state`.
     ///
     /// A member that the body lacks is removed.
-    mutating func take(_ paths: [String], from body: JSONObject) throws(FirebaseError) {
+    mutating func copyFields(_ paths: [String], from body: JSONObject) throws(FirebaseError) {
         for path in paths {
             let names = path.split(separator: ".").map(String.init)
             guard names.count <= Self.maskNamesMax else {
                 throw .argument("Invalid value at 'update_mask': \(path.prefix(100))")
             }
-            take(names[...], from: .object(body))
+            copyFields(names[...], from: .object(body))
         }
     }
 
-    private mutating func take(_ path: ArraySlice<String>, from body: JSONValue?) {
+    private mutating func copyFields(_ path: ArraySlice<String>, from body: JSONValue?) {
         guard let name = path.first else { return }
         let value = body?[name]
         guard path.count > 1 else {
@@ -204,7 +204,7 @@ extension JSONObject {
             return
         }
         var inner = self[name]?.object ?? JSONObject()
-        inner.take(path.dropFirst(), from: value)
+        inner.copyFields(path.dropFirst(), from: value)
         self[name] = .object(inner)
     }
 }

@@ -23,13 +23,13 @@ extension FirebaseState {
                 "/robot/v1/metadata/x509/securetoken", "/service_accounts/v1/jwk/securetoken",
                 "/service_accounts/v1/metadata/jwk/securetoken", "/identitytoolkit/v3/",
             ],
-            isOwn: false
+            isExclusive: false
         ),
         ServiceHost(
             "oauth2.googleapis.com",
             prefix: accessPrefix,
             paths: ["/token"],
-            isOwn: false
+            isExclusive: false
         ),
     ]
 
@@ -37,17 +37,17 @@ extension FirebaseState {
     /// of a service account.
     ///
     /// Returns nil for any other path.
-    func hostAnswer(
+    func hostResponse(
         _ segments: [String],
         _ request: HTTPMessage.Request
     ) -> HTTPMessage.Response? {
         if segments.count == 4, segments[0] == Self.issuerHost,
             segments[2...] == [".well-known", "openid-configuration"], request.method == "GET"
         {
-            return HTTPMessage.Response(200, json: Self.issuer(of: segments[1]))
+            return HTTPMessage.Response(200, json: Self.issuerDocument(of: segments[1]))
         }
         if "/" + segments[0] == Self.accessPrefix, segments.count == 2, request.method == "POST" {
-            return access(request)
+            return accessTokenResponse(request)
         }
         return nil
     }
@@ -56,7 +56,7 @@ extension FirebaseState {
     ///
     /// It contains the members of OpenID Connect Discovery 1.0, section 3, that a client needs to
     /// find the keys.
-    private static func issuer(of project: String) -> JSONValue {
+    private static func issuerDocument(of project: String) -> JSONValue {
         [
             "issuer": .string("https://\(issuerHost)/\(project)"),
             "jwks_uri": .string(
@@ -73,7 +73,7 @@ extension FirebaseState {
     ///
     /// The signature of the assertion is not checked, because a backend under test has no key of a
     /// real account.
-    private func access(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
+    private func accessTokenResponse(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
         func field(_ name: String) -> String? {
             request.form.first { $0.name == name && !$0.value.isEmpty }?.value
         }

@@ -76,7 +76,7 @@ extension FirebaseState {
 
     mutating func signInWithIdp(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let assertion = try assertion(call)
-        if call.fields.filled("idToken") != nil { return try link(assertion, call) }
+        if call.fields.nonEmptyText("idToken") != nil { return try link(assertion, call) }
         if let known = project(call).user(
             withProvider: assertion.providerID,
             rawID: assertion.rawID
@@ -96,7 +96,12 @@ extension FirebaseState {
                     ]
                 )
             }
-            return try signIn(taking(owner, by: assertion, call), assertion, call, recycled: owner)
+            return try signIn(
+                mergingProfile(owner, by: assertion, call),
+                assertion,
+                call,
+                recycled: owner
+            )
         }
         var user = newUser(call)
         if !project(call).allowsDuplicateEmails {
@@ -114,7 +119,7 @@ extension FirebaseState {
     /// sign-in through the identity provider.
     ///
     /// The provider has verified the address.
-    private func taking(
+    private func mergingProfile(
         _ owner: FirebaseUser,
         by assertion: Assertion,
         _ call: FirebaseCall
@@ -226,7 +231,7 @@ extension FirebaseState {
             )
         }
         if let text = values["SAMLResponse"], !text.isEmpty {
-            return try saml(text, provider, values)
+            return try samlAssertion(text, provider, values)
         }
         let (text, name) = try credential(of: provider, values)
         let claims: JSONObject
@@ -291,7 +296,7 @@ extension FirebaseState {
     ///
     /// A caller of the fake sends `{"assertion": {"subject": {"nameId": …}}}` in place of a signed
     /// SAML document.
-    private func saml(
+    private func samlAssertion(
         _ text: String,
         _ provider: String,
         _ values: [String: String]

@@ -6,11 +6,11 @@ extension FirebaseState {
     mutating func batchCreate(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let entries = call.fields.list("users")
         guard !entries.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT") }
-        try checkRepeats(entries, call)
+        try checkUniqueIDs(entries, call)
         var errors: [JSONValue] = []
         for (index, entry) in entries.enumerated() {
             do throws(FirebaseError) {
-                let user = try imported(entry, call)
+                let user = try importedUser(entry, call)
                 edit(call) { $0.save(user) }
             } catch {
                 errors.append([
@@ -23,7 +23,7 @@ extension FirebaseState {
         ])
     }
 
-    private func checkRepeats(
+    private func checkUniqueIDs(
         _ entries: [JSONValue],
         _ call: FirebaseCall
     ) throws(FirebaseError) {
@@ -54,11 +54,11 @@ extension FirebaseState {
     /// Converts one entry of an import to a user.
     ///
     /// An error in an entry does not fail the call. Its message is a sentence instead of a code.
-    private mutating func imported(
+    private mutating func importedUser(
         _ entry: JSONValue,
         _ call: FirebaseCall
     ) throws(FirebaseError) -> FirebaseUser {
-        let entry = Entry(value: entry)
+        let entry = ImportedAccount(value: entry)
         guard let id = entry["localId"] else { throw FirebaseError("localId is missing") }
         try check(entry)
         guard project(call).users[id] == nil || call.fields.flag("allowOverwrite") == true else {
@@ -86,7 +86,7 @@ extension FirebaseState {
     /// An account in the body of an import call.
     ///
     /// A field with an empty string counts as missing.
-    private struct Entry {
+    private struct ImportedAccount {
         let value: JSONValue
 
         subscript(name: String) -> String? {
@@ -97,17 +97,17 @@ extension FirebaseState {
         /// field.
         func date(
             _ name: String,
-            _ read: (Int64) -> CallDate?
+            _ read: (Int64) -> RequestDate?
         ) throws(FirebaseError) -> Instant? {
             guard let text = self[name] else { return nil }
             guard let date = (value[name]?.int64 ?? Int64(text)).flatMap(read) else {
-                throw FirebaseError("\(name) is not a date within \(CallDate.rangeText)")
+                throw FirebaseError("\(name) is not a date within \(RequestDate.rangeText)")
             }
             return date.instant
         }
     }
 
-    private func check(_ entry: Entry) throws(FirebaseError) {
+    private func check(_ entry: ImportedAccount) throws(FirebaseError) {
         if let email = entry["email"], !Self.isEmail(email) {
             throw FirebaseError("email is invalid")
         }
@@ -152,7 +152,7 @@ extension FirebaseState {
     }
 
     private func federated(
-        _ entry: Entry,
+        _ entry: ImportedAccount,
         of id: String,
         _ project: FirebaseProject
     ) throws(FirebaseError) -> [FirebaseUser.Provider] {
@@ -181,7 +181,7 @@ extension FirebaseState {
 
     private static func fill(
         _ user: inout FirebaseUser,
-        from entry: Entry
+        from entry: ImportedAccount
     ) throws(FirebaseError) {
         user.emailVerified = entry.value["emailVerified"]?.bool
         user.phoneNumber = entry["phoneNumber"]
@@ -189,13 +189,13 @@ extension FirebaseState {
         user.photoURL = entry["photoUrl"]
         user.isDisabled = entry.value["disabled"]?.bool
         user.customAttributes = entry["customAttributes"]
-        if let time = try entry.date("createdAt", { CallDate(milliseconds: $0) }) {
+        if let time = try entry.date("createdAt", { RequestDate(milliseconds: $0) }) {
             user.created = time
         }
-        if let time = try entry.date("lastLoginAt", { CallDate(milliseconds: $0) }) {
+        if let time = try entry.date("lastLoginAt", { RequestDate(milliseconds: $0) }) {
             user.lastLogin = time
         }
-        user.validSince = try entry.date("validSince") { CallDate(seconds: $0) }?.seconds
+        user.validSince = try entry.date("validSince") { RequestDate(seconds: $0) }?.seconds
     }
 
     /// Sets the password of an imported account.
@@ -204,7 +204,7 @@ extension FirebaseState {
     /// are stored unchanged.
     private static func fillPassword(
         of user: inout FirebaseUser,
-        from entry: Entry,
+        from entry: ImportedAccount,
         at now: Instant
     ) {
         if let hash = entry["passwordHash"] {

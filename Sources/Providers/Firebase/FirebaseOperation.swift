@@ -29,7 +29,7 @@ enum FirebaseOperation: Hashable, Sendable {
 
     /// Whether the operation manages tenants (separate groups of accounts) rather than the accounts
     /// in a tenant.
-    var isOfTenants: Bool {
+    var managesTenants: Bool {
         [.createTenant, .viewTenant, .listTenants, .updateTenant, .deleteTenant].contains(self)
     }
 
@@ -39,7 +39,7 @@ enum FirebaseOperation: Hashable, Sendable {
     ///
     /// Callers with an API key use them directly, and administrators use them below the path of a
     /// project or a tenant.
-    private static let ofAccounts: [(name: String, operation: FirebaseOperation)] = [
+    private static let accountOperations: [(name: String, operation: FirebaseOperation)] = [
         ("signUp", .signUp), ("signInWithPassword", .signInWithPassword),
         ("signInWithIdp", .signInWithIdp), ("signInWithCustomToken", .signInWithCustomToken),
         ("signInWithEmailLink", .signInWithEmailLink),
@@ -65,10 +65,10 @@ enum FirebaseOperation: Hashable, Sendable {
     static let table = OperationTable<FirebaseOperation>(
         "Identity Toolkit",
         hasDescription: false,
-        own + accounts + projects + second + absentOnes + old
+        emulatorRows + accounts + projects + secondFactorRows + absentRows + legacyRows
     )
 
-    private static let own: [OperationTable<FirebaseOperation>.Row] = [
+    private static let emulatorRows: [OperationTable<FirebaseOperation>.Row] = [
         .init("POST", "/v1/token", .token), .init("GET", "/v1/projects", .projectConfig),
         .init("GET", "/v1/recaptchaParams", .recaptchaParams),
     ]
@@ -95,7 +95,7 @@ enum FirebaseOperation: Hashable, Sendable {
             .init("DELETE", "/v2/projects/{project}/tenants/{tenant}", .deleteTenant),
         ]
 
-    private static let second: [OperationTable<FirebaseOperation>.Row] = [
+    private static let secondFactorRows: [OperationTable<FirebaseOperation>.Row] = [
         .init("POST", "/v2/accounts/mfaEnrollment:start", .startEnrolment),
         .init("POST", "/v2/accounts/mfaEnrollment:finalize", .finishEnrolment),
         .init("POST", "/v2/accounts/mfaEnrollment:withdraw", .withdrawFactor),
@@ -106,7 +106,7 @@ enum FirebaseOperation: Hashable, Sendable {
     /// The operations that neither the Firebase emulator nor this fake implements.
     ///
     /// The response is 501 with the operation's name (Firebase fact sheet, section 4.15).
-    private static var absentOnes: [OperationTable<FirebaseOperation>.Row] {
+    private static var absentRows: [OperationTable<FirebaseOperation>.Row] {
         let (project, tenant) = (
             "/v2/projects/{project}", "/v2/projects/{project}/tenants/{tenant}"
         )
@@ -138,23 +138,23 @@ enum FirebaseOperation: Hashable, Sendable {
         return rows
     }
 
-    private static let old: [OperationTable<FirebaseOperation>.Row] = legacy.map {
-        var (isRead, standing) = (false, ServiceOperation.Standing.served)
+    private static let legacyRows: [OperationTable<FirebaseOperation>.Row] = legacy.map {
+        var (isRead, supportStatus) = (false, ServiceOperation.SupportStatus.served)
         isRead = [.projectConfig, .recaptchaParams].contains($0.operation)
-        if case .absent = $0.operation { standing = .absent }
+        if case .absent = $0.operation { supportStatus = .absent }
         return OperationTable<FirebaseOperation>.Row(
             isRead ? "GET" : "POST",
             "/identitytoolkit/v3/relyingparty/" + $0.name,
             $0.operation,
-            standing: standing,
-            isDescribed: false
+            supportStatus: supportStatus,
+            isInAPIDescription: false
         )
     }
 
     private static func rows(
         of root: String
     ) -> [OperationTable<FirebaseOperation>.Row] {
-        ofAccounts.map {
+        accountOperations.map {
             .init(
                 $0.operation == .batchGet ? "GET" : "POST",
                 root + "accounts:" + $0.name,
@@ -168,6 +168,6 @@ enum FirebaseOperation: Hashable, Sendable {
         _ path: String
     ) -> OperationTable<FirebaseOperation>.Row {
         let name = path.split(separator: "/").last { !$0.hasPrefix("{") || $0.contains(":") }
-        return .init(method, path, .absent(name.map(String.init) ?? path), standing: .absent)
+        return .init(method, path, .absent(name.map(String.init) ?? path), supportStatus: .absent)
     }
 }

@@ -68,7 +68,7 @@ package struct FirebaseProject: Hashable, Sendable {
     private var idsByEmail: SharedTable<String, [String]> = [:]
     /// User IDs by each email address of a user: the current address, the initial one, and those
     /// from identity providers.
-    private var idsByMention = SharedIndex<Mention, String>()
+    private var idsByEmailUse = SharedIndex<EmailUse, String>()
     private var idByPhone: SharedTable<String, String> = [:]
     /// User IDs by the account at an identity provider, as `provider|rawID`.
     private var idByProvider: SharedTable<String, String> = [:]
@@ -80,7 +80,7 @@ package struct FirebaseProject: Hashable, Sendable {
     private var attempts: SharedTable<String, [Instant]> = [:]
 
     /// An email address with its relation to a user: current or initial.
-    private enum Mention: Hashable, Comparable {
+    private enum EmailUse: Hashable, Comparable {
         case current(String)
         case initial(String)
     }
@@ -120,8 +120,8 @@ package struct FirebaseProject: Hashable, Sendable {
     }
 
     /// Returns the users with this email address and relation, in the order of their IDs.
-    private func users(_ mention: Mention) -> [FirebaseUser] {
-        idsByMention.ids(under: mention).compactMap { users[$0] }
+    private func users(_ mention: EmailUse) -> [FirebaseUser] {
+        idsByEmailUse.ids(under: mention).compactMap { users[$0] }
     }
 
     /// Returns at most `limit` users in the order of their IDs.
@@ -146,8 +146,8 @@ package struct FirebaseProject: Hashable, Sendable {
     private mutating func index(_ user: FirebaseUser) {
         ids.insert(user.localID)
         if let email = user.email { idsByEmail[email, default: []].append(user.localID) }
-        for mention in Self.mentions(of: user) {
-            idsByMention.insert(user.localID, under: mention)
+        for mention in Self.emailUses(of: user) {
+            idsByEmailUse.insert(user.localID, under: mention)
         }
         if let phone = user.phoneNumber { idByPhone[phone] = user.localID }
         for provider in user.federated {
@@ -155,11 +155,11 @@ package struct FirebaseProject: Hashable, Sendable {
         }
     }
 
-    private static func mentions(of user: FirebaseUser) -> Set<Mention> {
+    private static func emailUses(of user: FirebaseUser) -> Set<EmailUse> {
         let current = ([user.email] + user.federated.map(\.email)).compactMap { $0 }
         return Set(
-            current.map(Mention.current)
-                + [user.initialEmail].compactMap { $0 }.map(Mention.initial)
+            current.map(EmailUse.current)
+                + [user.initialEmail].compactMap { $0 }.map(EmailUse.initial)
         )
     }
 
@@ -175,7 +175,7 @@ package struct FirebaseProject: Hashable, Sendable {
         users = [:]
         ids = SharedOrder()
         idsByEmail = [:]
-        idsByMention = SharedIndex()
+        idsByEmailUse = SharedIndex()
         idByPhone = [:]
         idByProvider = [:]
     }
@@ -186,8 +186,8 @@ package struct FirebaseProject: Hashable, Sendable {
             idsByEmail[email]?.removeAll { $0 == user.localID }
             if idsByEmail[email]?.isEmpty == true { idsByEmail[email] = nil }
         }
-        for mention in Self.mentions(of: user) {
-            idsByMention.remove(user.localID, under: mention)
+        for mention in Self.emailUses(of: user) {
+            idsByEmailUse.remove(user.localID, under: mention)
         }
         if let phone = user.phoneNumber, idByPhone[phone] == user.localID { idByPhone[phone] = nil }
         for provider in user.federated {
@@ -202,7 +202,7 @@ package struct FirebaseProject: Hashable, Sendable {
     /// window.
     ///
     /// If `counts` is true, the call counts one more attempt.
-    package mutating func isTooMuch(
+    package mutating func exceedsLimit(
         _ kind: String,
         _ email: String,
         max: Int?,

@@ -4,9 +4,9 @@ extension FirebaseState: Provider {
     package static let party = Exchange.Party.firebase
     package static var hints: ProviderHints {
         ProviderHints(
-            words: ["FIREBASE", "GCLOUD"],
+            environmentNameParts: ["FIREBASE", "GCLOUD"],
             packages: ["firebase-admin", "firebase_admin", "firebase.google.com/go"],
-            keyAddresses: ["FIREBASE_JWKS_URL", "FIREBASE_CERTS_URL", "FIREBASE_AUTH_BASE"]
+            keyURLVariables: ["FIREBASE_JWKS_URL", "FIREBASE_CERTS_URL", "FIREBASE_AUTH_BASE"]
         )
     }
     package static let title = "Firebase Auth"

@@ -7,7 +7,7 @@ internal import Conformance
 /// the operation.
 extension FirebaseState {
     /// The time in seconds within which a TOTP enrollment must be finished (*inferred*).
-    private static let enrolmentSeconds: Int64 = 300
+    private static let enrollmentSeconds: Int64 = 300
 
     // MARK: Rules
 
@@ -27,17 +27,17 @@ extension FirebaseState {
         ]
     }
 
-    private func asks(_ call: FirebaseCall) -> Bool {
+    private func requiresSecondFactor(_ call: FirebaseCall) -> Bool {
         ["ENABLED", "MANDATORY"].contains(secondFactorRules(call)["state"]?.string)
     }
 
-    private func demand(isPhone: Bool, _ call: FirebaseCall) throws(FirebaseError) {
+    private func requireFactorEnabled(isPhone: Bool, _ call: FirebaseCall) throws(FirebaseError) {
         let rules = secondFactorRules(call)
         let isAllowed =
             isPhone
             ? rules["enabledProviders"]?.array?.contains("PHONE_SMS") == true
             : totpRules(rules) != nil
-        guard asks(call), isAllowed else {
+        guard requiresSecondFactor(call), isAllowed else {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED",
                 (isPhone ? "SMS" : "TOTP") + " based MFA not enabled."
@@ -73,7 +73,7 @@ extension FirebaseState {
         _ call: FirebaseCall
     ) -> JSONObject {
         let factors = user.secondFactors ?? []
-        guard asks(call), !factors.isEmpty, session == nil else {
+        guard requiresSecondFactor(call), !factors.isEmpty, session == nil else {
             return tokens(
                 for: user,
                 provider: provider,
@@ -85,14 +85,14 @@ extension FirebaseState {
         var user = user
         user.lastLogin = old?.lastLogin
         edit(call) { $0.save(user) }
-        let pending: JSONObject = [
+        let pendingSignIn: JSONObject = [
             "_fakeMfaPendingCredential": "DO NOT MODIFY", "localId": .string(user.localID),
             "provider": .string(provider), "projectId": .string(call.projectID),
             "tenantId": call.tenantID.map(JSONValue.string) ?? .null,
         ]
         return [
-            "mfaPendingCredential": .string(Base64.url(JSONValue.object(pending).bytes)),
-            "mfaInfo": .array(factors.map { $0.shown(isHidden: true) }),
+            "mfaPendingCredential": .string(Base64.url(JSONValue.object(pendingSignIn).bytes)),
+            "mfaInfo": .array(factors.map { $0.factorJSON(isHidden: true) }),
         ]
     }
 
@@ -101,11 +101,11 @@ extension FirebaseState {
         "Request does not have MFA pending credential."
     )
 
-    private func pending(
+    private func pendingSignIn(
         _ call: FirebaseCall,
         missing: FirebaseError = pendingMissing
     ) throws(FirebaseError) -> (user: FirebaseUser, provider: String) {
-        guard let text = call.fields.filled("mfaPendingCredential") else { throw missing }
+        guard let text = call.fields.nonEmptyText("mfaPendingCredential") else { throw missing }
         guard let value = Base64.bytes(text).flatMap({ try? JSONValue(parsing: $0) }),
             value["_fakeMfaPendingCredential"] != nil, let id = value["localId"]?.string,
             value["projectId"]?.string == call.projectID,
@@ -123,7 +123,7 @@ extension FirebaseState {
     /// A session that began with one of them cannot enroll a second factor.
     private static let ineligible: Set = ["anonymous", "phone", "custom", "gc.apple.com"]
 
-    private func enrolling(_ call: FirebaseCall) throws(FirebaseError) -> Session {
+    private func enrollmentSession(_ call: FirebaseCall) throws(FirebaseError) -> Session {
         _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
         let session = try session(call)
         guard !Self.ineligible.contains(session.signInProvider) else {
@@ -143,10 +143,10 @@ extension FirebaseState {
 
     mutating func startEnrolment(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         if call.fields.object["totpEnrollmentInfo"]?.object != nil {
-            try demand(isPhone: false, call)
-            let session = try enrolling(call)
+            try requireFactorEnabled(isPhone: false, call)
+            let session = try enrollmentSession(call)
             let secret = ids.draw(32, from: Base32.alphabet)
-            let end = call.now + .seconds(Self.enrolmentSeconds)
+            let end = call.now + .seconds(Self.enrollmentSeconds)
             let info: JSONObject = [
                 "_fakeTotpSession": "DO NOT MODIFY", "secret": .string(secret),
                 "localId": .string(session.user.localID), "end": .integer(end.seconds),
@@ -161,8 +161,8 @@ extension FirebaseState {
                 ]
             ]
         }
-        try demand(isPhone: true, call)
-        let session = try enrolling(call)
+        try requireFactorEnabled(isPhone: true, call)
+        let session = try enrollmentSession(call)
         guard let info = call.fields.object["phoneEnrollmentInfo"]?.object else {
             throw FirebaseError("INVALID_ARGUMENT", "((Missing phoneEnrollmentInfo.))")
         }
@@ -185,12 +185,12 @@ extension FirebaseState {
 
     mutating func finishEnrolment(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let isApp = call.fields.object["totpVerificationInfo"]?.object != nil
-        try demand(isPhone: !isApp, call)
-        let session = try enrolling(call)
+        try requireFactorEnabled(isPhone: !isApp, call)
+        let session = try enrollmentSession(call)
         var user = session.user
         var factor = SecondFactor(
             id: ids.letters(28),
-            displayName: call.fields.filled("displayName"),
+            displayName: call.fields.nonEmptyText("displayName"),
             enrolled: call.now
         )
         if let info = call.fields.object["totpVerificationInfo"]?.object {
@@ -247,7 +247,7 @@ extension FirebaseState {
     mutating func withdrawFactor(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         _ = try call.fields.required("idToken", "MISSING_ID_TOKEN")
         let session = try session(call)
-        let wanted = call.fields.filled("mfaEnrollmentId")
+        let wanted = call.fields.nonEmptyText("mfaEnrollmentId")
         var user = session.user
         guard let wanted, user.secondFactors?.contains(where: { $0.id == wanted }) == true else {
             throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND")
@@ -269,9 +269,9 @@ extension FirebaseState {
     // MARK: The second step
 
     mutating func startSecondStep(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        try demand(isPhone: true, call)
-        let (user, _) = try pending(call)
-        guard let wanted = call.fields.filled("mfaEnrollmentId") else {
+        try requireFactorEnabled(isPhone: true, call)
+        let (user, _) = try pendingSignIn(call)
+        guard let wanted = call.fields.nonEmptyText("mfaEnrollmentId") else {
             throw FirebaseError(
                 "MISSING_MFA_ENROLLMENT_ID",
                 "No second factor identifier is provided."
@@ -287,15 +287,15 @@ extension FirebaseState {
     }
 
     mutating func finishSecondStep(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let (user, provider) = try pending(
+        let (user, provider) = try pendingSignIn(
             call,
             missing: FirebaseError("MISSING_CREDENTIAL", "Please set MFA Pending Credential.")
         )
         let factor: SecondFactor
         var usedStep: Int64?
         if let info = call.fields.object["totpVerificationInfo"]?.object {
-            try demand(isPhone: false, call)
-            let wanted = call.fields.filled("mfaEnrollmentId")
+            try requireFactorEnabled(isPhone: false, call)
+            let wanted = call.fields.nonEmptyText("mfaEnrollmentId")
             guard let wanted else {
                 throw FirebaseError(
                     "MISSING_MFA_ENROLLMENT_ID",
@@ -319,7 +319,7 @@ extension FirebaseState {
             factor = known
             usedStep = step
         } else {
-            try demand(isPhone: true, call)
+            try requireFactorEnabled(isPhone: true, call)
             guard let info = call.fields.object["phoneVerificationInfo"]?.object else {
                 throw FirebaseError("INVALID_ARGUMENT", "((Missing phoneVerificationInfo.))")
             }
@@ -374,10 +374,10 @@ extension FirebaseState {
             // The same phone can be a second factor of the user only once.
             guard !factors.contains(where: { $0.phoneNumber == phone }) else { continue }
             let written = entry["enrolledAt"]?.string.flatMap { Instant(iso8601: $0) }
-            let enrolled = written.flatMap { CallDate($0) }?.instant
+            let enrolled = written.flatMap { RequestDate($0) }?.instant
             guard written == nil || enrolled != nil else {
                 throw .argument(
-                    "Invalid value at 'enrolledAt': not a date within \(CallDate.rangeText)"
+                    "Invalid value at 'enrolledAt': not a date within \(RequestDate.rangeText)"
                 )
             }
             factors.append(

@@ -33,14 +33,16 @@ extension FirebaseState {
     private mutating func signUpUser(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let fields = call.fields
         guard !fields.has("localId") else { throw FirebaseError("UNEXPECTED_PARAMETER", "User ID") }
-        let identifies = ["idToken", "email", "password"].contains { fields.filled($0) != nil }
+        let identifies = ["idToken", "email", "password"].contains {
+            fields.nonEmptyText($0) != nil
+        }
         guard identifies else {
             // A sign-up form with an empty email address must not create an anonymous user.
             guard !fields.has("email") else { throw FirebaseError("INVALID_EMAIL") }
             guard settings.anonymousProvider else { throw FirebaseError("ADMIN_ONLY_OPERATION") }
             var user = newUser(call)
             user.lastLogin = call.now
-            return signedUp(user, tokens(for: user, provider: "anonymous", call))
+            return signUpResponse(user, tokens(for: user, provider: "anonymous", call))
         }
         let email = try fields.required("email", "MISSING_EMAIL").lowercased()
         let password = try fields.required("password", "MISSING_PASSWORD")
@@ -51,7 +53,7 @@ extension FirebaseState {
         }
         guard password.count >= 6 else { throw .weakPassword }
         var user: FirebaseUser
-        if fields.filled("idToken") != nil {
+        if fields.nonEmptyText("idToken") != nil {
             let session = try session(call)
             try requireRecentSignIn(session, call)
             user = session.user
@@ -60,17 +62,17 @@ extension FirebaseState {
         }
         user.email = email
         user.emailVerified = false
-        if let name = fields.filled("displayName") { user.displayName = name }
+        if let name = fields.nonEmptyText("displayName") { user.displayName = name }
         setPassword(password, of: &user, at: call.now)
         user.lastLogin = call.now
-        return signedUp(user, tokens(for: user, provider: "password", call))
+        return signUpResponse(user, tokens(for: user, provider: "password", call))
     }
 
     private mutating func createAccount(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let fields = call.fields
-        let localID = fields.filled("localId")
+        let localID = fields.nonEmptyText("localId")
         if let localID {
-            guard fields.filled("idToken") == nil else {
+            guard fields.nonEmptyText("idToken") == nil else {
                 throw FirebaseError("UNEXPECTED_PARAMETER", "User ID")
             }
             guard project(call).users[localID] == nil else {
@@ -78,7 +80,7 @@ extension FirebaseState {
             }
         }
         var user: FirebaseUser
-        if let phone = fields.filled("phoneNumber") {
+        if let phone = fields.nonEmptyText("phoneNumber") {
             guard Self.isPhone(phone) else {
                 throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
             }
@@ -93,26 +95,26 @@ extension FirebaseState {
             }
         }
         if let password = fields["password"], password.count < 6 { throw .weakPassword }
-        if fields.filled("idToken") != nil {
+        if fields.nonEmptyText("idToken") != nil {
             user = try session(call).user
         } else {
             user = newUser(call, localID: localID)
         }
-        user.phoneNumber = fields.filled("phoneNumber") ?? user.phoneNumber
-        user.email = fields.filled("email")?.lowercased() ?? user.email
+        user.phoneNumber = fields.nonEmptyText("phoneNumber") ?? user.phoneNumber
+        user.email = fields.nonEmptyText("email")?.lowercased() ?? user.email
         user.emailVerified = fields.flag("emailVerified") ?? false
-        user.displayName = fields.filled("displayName") ?? user.displayName
-        user.photoURL = fields.filled("photoUrl") ?? user.photoURL
+        user.displayName = fields.nonEmptyText("displayName") ?? user.displayName
+        user.photoURL = fields.nonEmptyText("photoUrl") ?? user.photoURL
         if fields.flag("disabled") == true { user.isDisabled = true }
         if let password = fields["password"] { setPassword(password, of: &user, at: call.now) }
         if fields.has("mfaInfo") {
             user.secondFactors = try factors(fields.list("mfaInfo"), givesIDs: true, call)
         }
         edit(call) { $0.save(user) }
-        return signedUp(user, JSONObject())
+        return signUpResponse(user, JSONObject())
     }
 
-    private func signedUp(_ user: FirebaseUser, _ tokens: JSONObject) -> JSONObject {
+    private func signUpResponse(_ user: FirebaseUser, _ tokens: JSONObject) -> JSONObject {
         .present(
             [
                 ("kind", "identitytoolkit#SignupNewUserResponse"),
@@ -127,7 +129,7 @@ extension FirebaseState {
 
     mutating func signInWithPassword(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         guard settings.passwordProvider else { throw FirebaseError("PASSWORD_LOGIN_DISABLED") }
-        guard call.fields.filled("idToken") == nil else {
+        guard call.fields.nonEmptyText("idToken") == nil else {
             throw .notImplemented("idToken is no longer in use and not implemented.")
         }
         guard call.fields.has("email") else { throw FirebaseError("MISSING_EMAIL") }
@@ -136,8 +138,8 @@ extension FirebaseState {
         let password = try call.fields.required("password", "MISSING_PASSWORD")
         let isProtected = project(call).enumerationProtection
         let failuresMax = settings.failedSignInsMax
-        let isTooMuch = edit(call) {
-            $0.isTooMuch(
+        let exceedsLimit = edit(call) {
+            $0.exceedsLimit(
                 "sign-in",
                 email,
                 max: failuresMax,
@@ -146,7 +148,7 @@ extension FirebaseState {
                 counts: false
             )
         }
-        guard !isTooMuch else {
+        guard !exceedsLimit else {
             throw FirebaseError(
                 "TOO_MANY_ATTEMPTS_TRY_LATER",
                 "Access to this account has been temporarily disabled due to many failed login "
@@ -155,7 +157,7 @@ extension FirebaseState {
         }
         func refuse(_ code: String) -> FirebaseError {
             edit(call) {
-                _ = $0.isTooMuch(
+                _ = $0.exceedsLimit(
                     "sign-in",
                     email,
                     max: failuresMax,
@@ -244,7 +246,7 @@ extension FirebaseState {
 
     mutating func signInWithEmailLink(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         guard settings.emailLinkProvider else { throw FirebaseError("OPERATION_NOT_ALLOWED") }
-        let linking = call.fields.filled("idToken") == nil ? nil : try session(call)
+        let linking = call.fields.nonEmptyText("idToken") == nil ? nil : try session(call)
         let email = try call.fields.required("email", "MISSING_EMAIL").lowercased()
         let text = try call.fields.required("oobCode", "MISSING_OOB_CODE")
         let code = try actionCode(text, [.emailSignIn], call)
@@ -286,7 +288,7 @@ extension FirebaseState {
     ///
     /// The emulator's endpoint `verificationCodes` returns the code.
     mutating func sendVerificationCode(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let phone = call.fields.filled("phoneNumber") ?? ""
+        let phone = call.fields.nonEmptyText("phoneNumber") ?? ""
         guard Self.isPhone(phone) else {
             throw FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.")
         }
@@ -343,7 +345,7 @@ extension FirebaseState {
     mutating func signInWithPhoneNumber(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         let phone: String
         var (used, usedProof): (String?, String?)
-        if let proof = call.fields.filled("temporaryProof") {
+        if let proof = call.fields.nonEmptyText("temporaryProof") {
             phone = try call.fields.required("phoneNumber", "MISSING_PHONE_NUMBER")
             guard let known = project(call).phoneProofs[proof], known.phoneNumber == phone,
                 call.now - known.made < .seconds(Self.proofSeconds)
@@ -352,7 +354,7 @@ extension FirebaseState {
         } else {
             (phone, used) = try sentCode(call.fields.object, call)
         }
-        let linking = call.fields.filled("idToken") == nil ? nil : try self.session(call)
+        let linking = call.fields.nonEmptyText("idToken") == nil ? nil : try self.session(call)
         let known = project(call).user(withPhone: phone)
         if let linking, let known, known.localID != linking.user.localID {
             guard used != nil else { throw FirebaseError("PHONE_NUMBER_EXISTS") }

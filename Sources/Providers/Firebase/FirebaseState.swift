@@ -110,7 +110,7 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             response = Self.preflight(request)
         } else {
             do throws(FirebaseError) {
-                response = try answer(request, at: now)
+                response = try routedResponse(request, at: now)
             } catch {
                 response = error.response
                 if error.status == 501 { confidence = .inferred }
@@ -136,13 +136,13 @@ package struct FirebaseState: Hashable, Codable, Sendable {
         return HTTPMessage.Response(204, fields: fields)
     }
 
-    private mutating func answer(
+    private mutating func routedResponse(
         _ request: HTTPMessage.Request,
         at now: Instant
     ) throws(FirebaseError) -> HTTPMessage.Response {
         guard var segments = request.pathSegments else { throw .notFound }
         if !segments.isEmpty,
-            let response = hostAnswer(segments, request)
+            let response = hostResponse(segments, request)
         {
             return response
         }
@@ -154,9 +154,9 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             return HTTPMessage.Response(200, json: Self.readiness)
         }
         if segments[0] == "emulator" {
-            return try emulatorAnswer(Array(segments.dropFirst()), request, at: now)
+            return try emulatorResponse(Array(segments.dropFirst()), request, at: now)
         }
-        if let keys = try keyAnswer(segments, request, at: now) { return keys }
+        if let keys = try keyResponse(segments, request, at: now) { return keys }
         guard let (found, values) = FirebaseOperation.table.find(request.method, segments),
             var operation = found
         else { throw .notFound }
@@ -180,13 +180,13 @@ package struct FirebaseState: Hashable, Codable, Sendable {
             )
         }
         if operation.isLegacyBulk {
-            guard fields.filled("targetProjectId") != nil else {
+            guard fields.nonEmptyText("targetProjectId") != nil else {
                 throw FirebaseError("INSUFFICIENT_PERMISSION")
             }
             operation = operation == .downloadAccount ? .batchGet : .batchCreate
         }
-        let projectID = project ?? fields.filled("targetProjectId") ?? settings.project
-        let tenantID = tenant ?? fields.filled("tenantId")
+        let projectID = project ?? fields.nonEmptyText("targetProjectId") ?? settings.project
+        let tenantID = tenant ?? fields.nonEmptyText("tenantId")
         // A project and a tenant are stored under one key, in which a slash separates the two IDs.
         let slash = UInt8(ascii: "/")
         guard !projectID.utf8.contains(slash), tenantID?.utf8.contains(slash) != true else {

@@ -18,7 +18,7 @@ extension FirebaseState {
         _ operation: FirebaseOperation,
         _ call: FirebaseCall
     ) throws(FirebaseError) {
-        guard call.tenantID != nil, !operation.isOfTenants else { return }
+        guard call.tenantID != nil, !operation.managesTenants else { return }
         guard let rules = project(call).tenant else {
             guard settings.refusesUnknownTenants != true || projects[call.key] != nil else {
                 throw FirebaseError("TENANT_NOT_FOUND")
@@ -69,9 +69,9 @@ extension FirebaseState {
 
     private static let tenantMissing = FirebaseError("TENANT_NOT_FOUND")
 
-    private func shown(_ tenant: FirebaseProject) -> JSONObject {
+    private func tenantJSON(_ tenant: FirebaseProject) -> JSONObject {
         let id = tenant.tenantID ?? ""
-        var shown: JSONObject = [
+        var tenantJSON: JSONObject = [
             "name": .string("projects/\(tenant.projectID)/tenants/\(id)"), "tenantId": .string(id),
         ]
         let rules =
@@ -79,12 +79,12 @@ extension FirebaseState {
                 "allowPasswordSignup": true, "enableEmailLinkSignin": true,
                 "enableAnonymousUser": true, "disableAuth": false,
             ]
-        for member in rules.members { shown[member.key] = member.value }
-        return shown
+        for member in rules.members { tenantJSON[member.key] = member.value }
+        return tenantJSON
     }
 
     mutating func createTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let label = call.fields.filled("displayName") ?? ""
+        let label = call.fields.nonEmptyText("displayName") ?? ""
         let id =
             (label.isEmpty ? "tenant" : label.lowercased()) + "-"
             + ids.draw(
@@ -97,17 +97,17 @@ extension FirebaseState {
             "mfaConfig": ["state": "DISABLED", "enabledProviders": []],
         ]
         try Self.check(call.fields.object, nil)
-        try rules.take(Self.tenantMembers.filter(call.fields.has), from: call.fields.object)
+        try rules.copyFields(Self.tenantMembers.filter(call.fields.has), from: call.fields.object)
         let place = self.call(call, tenant: id)
         edit(place) { $0.tenant = rules }
-        return shown(project(place))
+        return tenantJSON(project(place))
     }
 
     func viewTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
         if projects[call.key] == nil, settings.refusesUnknownTenants == true {
             throw Self.tenantMissing
         }
-        return shown(project(call))
+        return tenantJSON(project(call))
     }
 
     func listTenants(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
@@ -119,7 +119,7 @@ extension FirebaseState {
             .filter { ($0.tenantID ?? "") > after }
         let page = known.prefix(size)
         return .present([
-            ("tenants", .array(page.map { .object(shown($0)) })),
+            ("tenants", .array(page.map { .object(tenantJSON($0)) })),
             (
                 "nextPageToken",
                 known.count > size ? page.last?.tenantID.map(JSONValue.string) : nil
@@ -131,18 +131,18 @@ extension FirebaseState {
         if projects[call.key] == nil, settings.refusesUnknownTenants == true {
             throw Self.tenantMissing
         }
-        var rules = shown(project(call))
+        var rules = tenantJSON(project(call))
         rules["name"] = nil
         rules["tenantId"] = nil
         let mask = call.query("updateMask")?.split(separator: ",").map(String.init)
         try Self.check(call.fields.object, mask)
-        try rules.take(
+        try rules.copyFields(
             mask ?? Self.tenantMembers.filter(call.fields.has),
             from: call.fields.object
         )
         let written = rules
         edit(call) { $0.tenant = written }
-        return shown(project(call))
+        return tenantJSON(project(call))
     }
 
     mutating func deleteTenant(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {

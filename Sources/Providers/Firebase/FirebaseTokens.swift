@@ -130,7 +130,7 @@ extension FirebaseState {
             throw FirebaseError("TENANT_ID_MISMATCH")
         }
         // A caller can put any number into an unsigned token.
-        guard let authTime = CallDate(seconds: token.claims["auth_time"]?.int64 ?? 0) else {
+        guard let authTime = RequestDate(seconds: token.claims["auth_time"]?.int64 ?? 0) else {
             throw FirebaseError("INVALID_ID_TOKEN")
         }
         let id = token.claims["user_id"]?.string ?? ""
@@ -189,7 +189,7 @@ extension FirebaseState {
     // MARK: Token endpoint, section 4.13
 
     mutating func refresh(_ call: FirebaseCall) throws(FirebaseError) -> JSONObject {
-        let sent = call.fields.filled("refreshToken")
+        let sent = call.fields.nonEmptyText("refreshToken")
         let token = sent.flatMap { Base64.bytes($0) }.flatMap { try? JSONValue(parsing: $0) }
         // A refresh token that cannot be decoded is reported before the grant type is checked.
         if sent != nil, token?["_fakeRefreshToken"] == nil {
@@ -204,7 +204,7 @@ extension FirebaseState {
             throw FirebaseError("INVALID_REFRESH_TOKEN")
         }
         let authTime = token["authTime"]?.int64
-        guard authTime.map({ CallDate(seconds: $0) != nil }) ?? true else {
+        guard authTime.map({ RequestDate(seconds: $0) != nil }) ?? true else {
             throw FirebaseError("INVALID_REFRESH_TOKEN")
         }
         let call = FirebaseCall(

@@ -43,19 +43,19 @@ package struct SecondFactor: Hashable, Codable, Sendable {
     /// Returns the second factor in the format of the API.
     ///
     /// `isHidden` masks the phone number, for a user who has not passed the second step.
-    func shown(isHidden: Bool) -> JSONValue {
-        var shown = JSONObject.present([
+    func factorJSON(isHidden: Bool) -> JSONValue {
+        var factorJSON = JSONObject.present([
             ("mfaEnrollmentId", .string(id)), ("displayName", displayName.map(JSONValue.string)),
             ("enrolledAt", .string(enrolled.preciseText)),
         ])
         if let phoneNumber {
             let text = isHidden ? Self.hidden(phoneNumber) : phoneNumber
-            shown["phoneInfo"] = .string(text)
-            if !isHidden { shown["unobfuscatedPhoneInfo"] = .string(phoneNumber) }
+            factorJSON["phoneInfo"] = .string(text)
+            if !isHidden { factorJSON["unobfuscatedPhoneInfo"] = .string(phoneNumber) }
         } else {
-            shown["totpInfo"] = [:]
+            factorJSON["totpInfo"] = [:]
         }
-        return .object(shown)
+        return .object(factorJSON)
     }
 
     /// Returns a phone number in which stars replace all digits except the last four.

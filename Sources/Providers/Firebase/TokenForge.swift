@@ -15,7 +15,7 @@ package struct TokenForge: Sendable {
     /// A key for forged signatures.
     ///
     /// It was never published.
-    package let stranger: SigningKey?
+    package let unpublishedKey: SigningKey?
     /// A key that was published in the past and is now withdrawn.
     package let withdrawn: SigningKey?
 
@@ -23,13 +23,13 @@ package struct TokenForge: Sendable {
         project: String,
         key: SigningKey?,
         cookieKey: SigningKey?,
-        stranger: SigningKey?,
+        unpublishedKey: SigningKey?,
         withdrawn: SigningKey?
     ) {
         self.project = project
         self.key = key
         self.cookieKey = cookieKey
-        self.stranger = stranger
+        self.unpublishedKey = unpublishedKey
         self.withdrawn = withdrawn
     }
 
@@ -48,12 +48,12 @@ package struct TokenForge: Sendable {
         switch spec.signing {
         case .genuine, .idTokenKey: return WebToken.text(claims, key: key)
         case .none: return WebToken.text(claims, key: nil)
-        case .unknownKey: return WebToken.text(claims, key: stranger)
+        case .unknownKey: return WebToken.text(claims, key: unpublishedKey)
         case .withdrawnKey: return WebToken.text(claims, key: withdrawn)
         case .borrowedKeyID:
-            guard let key, let stranger else { return WebToken.text(claims, key: nil) }
+            guard let key, let unpublishedKey else { return WebToken.text(claims, key: nil) }
             let header: JSONObject = ["alg": "RS256", "kid": .string(key.keyID), "typ": "JWT"]
-            return signed(header, claims) { stranger.signature(of: $0) ?? [] }
+            return signed(header, claims) { unpublishedKey.signature(of: $0) ?? [] }
         case .certificateAsSecret:
             guard let key else { return WebToken.text(claims, key: nil) }
             let header: JSONObject = ["alg": "HS256", "kid": .string(key.keyID), "typ": "JWT"]
@@ -131,7 +131,7 @@ extension FirebaseState {
     /// key.
     ///
     /// The current keys are nil when tokens are unsigned.
-    package mutating func signers(
+    package mutating func currentKeys(
         at now: Instant
     ) -> (token: SigningKey?, cookie: SigningKey?, withdrawn: SigningKey?) {
         (signingKey(at: now), cookieKey(at: now), withdrawnKey)

@@ -48,7 +48,7 @@ package struct NotificationLog: Hashable, Codable, Sendable {
     ///
     /// A repeated request gets the same response within a time window (OneSignal fact sheet,
     /// section 5).
-    package struct Stored: Hashable, Codable, Sendable {
+    package struct StoredResult: Hashable, Codable, Sendable {
         package let body: JSONValue
         package let at: Instant
     }
@@ -70,7 +70,7 @@ package struct NotificationLog: Hashable, Codable, Sendable {
     package static let droppedMember = "assay_dropped"
 
     package private(set) var notifications: SharedTable<String, Notification> = [:]
-    private var results: SharedTable<String, Stored> = [:]
+    private var results: SharedTable<String, StoredResult> = [:]
     /// The IDs of the stored notifications, oldest first.
     private var ids: Deque<String> = []
     /// The idempotency keys of the stored responses, oldest first.
@@ -102,13 +102,13 @@ package struct NotificationLog: Hashable, Codable, Sendable {
             SharedTable<String, Notification>.self,
             forKey: .notifications
         )
-        results = try saved.decode(SharedTable<String, Stored>.self, forKey: .results)
+        results = try saved.decode(SharedTable<String, StoredResult>.self, forKey: .results)
         ids = try saved.decode(Deque<String>.self, forKey: .ids)
         keys = try saved.decode(Deque<String>.self, forKey: .keys)
-        sizes = counted
+        sizes = recountedSizes
     }
 
-    private var counted: Sizes {
+    private var recountedSizes: Sizes {
         var sizes = Sizes()
         for notification in notifications.values {
             sizes.bodies += JSONValue.object(notification.body).storedByteCount
@@ -172,13 +172,13 @@ package struct NotificationLog: Hashable, Codable, Sendable {
         notifications[notification.id] = notification
     }
 
-    package mutating func keep(_ body: JSONValue, of key: String, at now: Instant) {
+    package mutating func saveResult(_ body: JSONValue, of key: String, at now: Instant) {
         if let old = results[key] {
             sizes.results -= old.body.storedByteCount
         } else {
             keys.append(key)
         }
-        results[key] = Stored(body: body, at: now)
+        results[key] = StoredResult(body: body, at: now)
         sizes.results += body.storedByteCount
         while keys.count > Self.countMax || (sizes.results > Self.bytesMax && keys.count > 1) {
             let gone = results.removeValue(forKey: keys.removeFirst())

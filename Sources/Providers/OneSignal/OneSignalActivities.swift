@@ -8,7 +8,7 @@ extension OneSignalState {
     /// The largest size of the payload of a custom event, in bytes (*inferred*).
     private static let payloadMax = 2024
 
-    mutating func activityAnswer(
+    mutating func handleActivityCall(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
@@ -56,7 +56,7 @@ extension OneSignalState {
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.named("app_id"))
-        let target = Target(call.body)
+        let target = RequestedRecipients(call.body)
         if let key = target.key,
             let stored = notifications[appID]?.result(
                 of: Self.activityKeys + key,
@@ -81,7 +81,7 @@ extension OneSignalState {
         let answer: JSONObject = ["notification_id": .string(ids.uuid())]
         if let key = target.key {
             notifications[appID, default: NotificationLog()]
-                .keep(.object(answer), of: Self.activityKeys + key, at: call.now)
+                .saveResult(.object(answer), of: Self.activityKeys + key, at: call.now)
         }
         effects.append(
             Effect(
@@ -151,11 +151,11 @@ extension OneSignalState {
                 )
             }
             if let time = event["timestamp"], !time.isNull,
-                time.string.flatMap({ Instant(iso8601: $0) }).flatMap({ CallDate($0) }) == nil
+                time.string.flatMap({ Instant(iso8601: $0) }).flatMap({ RequestDate($0) }) == nil
             {
                 throw OneSignalError(
                     400,
-                    "timestamp must be a date of ISO 8601 within \(CallDate.rangeText)",
+                    "timestamp must be a date of ISO 8601 within \(RequestDate.rangeText)",
                     confidence: .inferred
                 )
             }
@@ -195,7 +195,7 @@ extension OneSignalState {
         device.notificationTypes = -2
         apps[appID]?.save(device)
         if let owner = apps[appID]?.users[device.ownerID] {
-            note("onesignal.subscription", owner, ["type": "Email"], &effects)
+            recordEffect("onesignal.subscription", owner, ["type": "Email"], &effects)
         }
         return json(202, ["success": true])
     }

@@ -17,9 +17,9 @@ package struct OneSignalApp: Hashable, Sendable {
         package var lastActive: Int64
         /// Changes of tags and properties that the API does not show yet, each with the time at
         /// which it becomes readable.
-        package var pending: [Pending] = []
+        package var pending: [PendingChange] = []
 
-        package struct Pending: Hashable, Codable, Sendable {
+        package struct PendingChange: Hashable, Codable, Sendable {
             package let due: Instant
             package let tags: JSONObject
             package let properties: JSONObject
@@ -123,7 +123,7 @@ package struct OneSignalApp: Hashable, Sendable {
         }
         users[user.id] = user
         for (label, id) in user.aliases { userByAlias[label + "|" + id] = user.id }
-        retag(user.id, old?.tags, user.tags)
+        updateTagIndex(user.id, old?.tags, user.tags)
     }
 
     /// Removes a user with all aliases and subscriptions of that user.
@@ -131,10 +131,10 @@ package struct OneSignalApp: Hashable, Sendable {
         guard let user = users.removeValue(forKey: id) else { return }
         for (label, alias) in user.aliases { userByAlias[label + "|" + alias] = nil }
         for subscription in user.subscriptionIDs { drop(subscription) }
-        retag(id, user.tags, JSONObject())
+        updateTagIndex(id, user.tags, JSONObject())
     }
 
-    private mutating func retag(_ id: String, _ old: JSONObject?, _ new: JSONObject) {
+    private mutating func updateTagIndex(_ id: String, _ old: JSONObject?, _ new: JSONObject) {
         guard old != new else { return }
         let (lost, won) = (Set((old?.members ?? []).map(Tag.init)), Set(new.members.map(Tag.init)))
         for tag in lost.subtracting(won) { tagged.remove(id, under: tag) }
@@ -248,7 +248,7 @@ extension OneSignalApp: Codable {
             SharedTable<String, String>.self,
             forKey: .subscriptionByToken
         )
-        for user in users.values { retag(user.id, nil, user.tags) }
+        for user in users.values { updateTagIndex(user.id, nil, user.tags) }
         for device in subscriptions.values { count(device, 1) }
     }
 
@@ -263,7 +263,7 @@ extension OneSignalApp: Codable {
 }
 
 extension OneSignalApp.User {
-    mutating func apply(_ change: Pending) {
+    mutating func apply(_ change: PendingChange) {
         for member in change.tags.members {
             tags[member.key] = member.value.string?.isEmpty == true ? nil : member.value
         }
@@ -273,23 +273,23 @@ extension OneSignalApp.User {
     /// The member `properties` of the user in the API's format.
     ///
     /// A property without a value is absent.
-    var shownProperties: JSONObject {
-        var shown = JSONObject()
-        if !tags.members.isEmpty { shown["tags"] = .object(tags) }
+    var propertiesJSON: JSONObject {
+        var resourceJSON = JSONObject()
+        if !tags.members.isEmpty { resourceJSON["tags"] = .object(tags) }
         for member in properties.members where !member.value.isNull {
-            shown[member.key] = member.value
+            resourceJSON[member.key] = member.value
         }
-        return shown
+        return resourceJSON
     }
 
-    var shownIdentity: JSONObject {
-        var shown = JSONObject(
+    var identityJSON: JSONObject {
+        var resourceJSON = JSONObject(
             members: aliases.sorted { $0.key < $1.key }.map {
                 .init(key: $0.key, value: .string($0.value))
             }
         )
-        shown["onesignal_id"] = .string(id)
-        return shown
+        resourceJSON["onesignal_id"] = .string(id)
+        return resourceJSON
     }
 }
 
@@ -297,8 +297,8 @@ extension OneSignalApp.Subscription {
     /// Returns the subscription in the API's format.
     ///
     /// A missing value is an empty string, never null (OneSignal fact sheet, section 12).
-    func shown(in appID: String) -> JSONObject {
-        var shown: JSONObject = [
+    func resourceJSON(in appID: String) -> JSONObject {
+        var resourceJSON: JSONObject = [
             "id": .string(id), "app_id": .string(appID), "type": .string(type),
             "token": .string(token), "enabled": .bool(isEnabled),
             "notification_types": .integer(notificationTypes),
@@ -307,8 +307,8 @@ extension OneSignalApp.Subscription {
             "web_auth": "", "web_p256": "",
         ]
         for member in details.members where !member.value.isNull {
-            shown[member.key] = member.value
+            resourceJSON[member.key] = member.value
         }
-        return shown
+        return resourceJSON
     }
 }

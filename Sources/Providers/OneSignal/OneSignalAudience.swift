@@ -4,7 +4,7 @@ internal import Conformance
 /// (OneSignal fact sheet, sections 3 and 4).
 extension OneSignalState {
     /// The intended recipients of a message, as the request names them.
-    struct Target {
+    struct RequestedRecipients {
         /// The recipients that the request names by ID.
         ///
         /// `report` is the member of the response's `errors` that lists the unreachable ones.
@@ -49,7 +49,7 @@ extension OneSignalState {
         var isEmpty: Bool { ids.isEmpty && segments.isEmpty && filters.isEmpty }
     }
 
-    struct Reach {
+    struct ReachedDevices {
         var count: Int64 = 0
         var failed: Int64 = 0
         /// The member `errors` of the response.
@@ -83,8 +83,10 @@ extension OneSignalState {
         }
     }
 
-    func reached(_ target: Target, _ body: JSONObject, _ app: OneSignalApp) -> Reach {
-        var reach = Reach()
+    func reachedDevices(_ target: RequestedRecipients, _ body: JSONObject, _ app: OneSignalApp)
+        -> ReachedDevices
+    {
+        var reach = ReachedDevices()
         let channel =
             body["target_channel"]?.string ?? body["channel_for_external_user_ids"]?.string
         let excluded = Set((body["excluded_segments"]?.array ?? []).compactMap(\.string))
@@ -128,7 +130,7 @@ extension OneSignalState {
         _ segments: [String],
         without excluded: Set<String>,
         _ app: OneSignalApp,
-        to reach: inout Reach
+        to reach: inout ReachedDevices
     ) {
         let included = segments.filter { !excluded.contains($0) }
             .compactMap { filters(ofSegment: $0, app.appID) }
@@ -142,7 +144,7 @@ extension OneSignalState {
             return
         }
         func audience(_ filters: [[JSONValue]]) -> [OneSignalApp.User] {
-            Self.audience(Array(filters.joined(separator: [Self.or])), app)
+            Self.audience(Array(filters.joined(separator: [Self.orOperator])), app)
         }
         let leftOut = Set(without.isEmpty ? [] : audience(without).map(\.id))
         let users = isEverybody ? Array(app.users.values) : audience(named)
@@ -151,7 +153,7 @@ extension OneSignalState {
         reach.add(devices.map(\.platform), atLeast: settings.recipients == .any ? 1 : 0)
     }
 
-    private static let or: JSONValue = ["operator": "OR"]
+    private static let orOperator: JSONValue = ["operator": "OR"]
 
     /// Returns the filters of a segment.
     ///

@@ -89,29 +89,29 @@ package struct OneSignalConsole: Hashable, Codable, Sendable {
 /// Operations on apps and their API keys (OneSignal's API description, *Apps* and *API keys*).
 extension OneSignalState {
     /// The creation time of every app that was not created over the API: 2020-01-01.
-    private static let made = Instant(milliseconds: 1_577_836_800_000)
+    private static let defaultCreationTime = Instant(milliseconds: 1_577_836_800_000)
 
     /// Returns the record of an app; a default record when the app has none yet.
     func record(of appID: String) -> OneSignalConsole.Record {
         if let known = console?.records[appID] { return known }
         var record = OneSignalConsole.Record(
             name: "Assay",
-            created: Self.made,
-            updated: Self.made,
+            created: Self.defaultCreationTime,
+            updated: Self.defaultCreationTime,
             isMade: false
         )
-        record.segments = Self.defaultSegments(appID, Self.made)
+        record.segments = Self.defaultSegments(appID, Self.defaultCreationTime)
         return record
     }
 
-    mutating func keep(_ record: OneSignalConsole.Record, of appID: String) {
+    mutating func store(_ record: OneSignalConsole.Record, of appID: String) {
         if console == nil { console = OneSignalConsole() }
         console?.records[appID] = record
     }
 
     // MARK: Apps
 
-    mutating func appAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    mutating func handleAppCall(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         switch call.operation {
         case .listApps:
             let known = Set(console?.records.keys.map(\.self) ?? []).union(apps.keys)
@@ -119,7 +119,7 @@ extension OneSignalState {
             let ids = (known.isEmpty ? [Self.standardApp] : known).sorted()
             return HTTPMessage.Response(
                 200,
-                json: .array(ids.map { .object(shown(record(of: $0), $0)) })
+                json: .array(ids.map { .object(resourceJSON(record(of: $0), $0)) })
             )
         case .createApp:
             let name = try text("name", call)
@@ -134,22 +134,22 @@ extension OneSignalState {
             let (token, key) = newToken("Default", call)
             record.tokens = [token]
             try describe(&record, call)
-            keep(record, of: id)
-            var body = shown(record, id)
+            store(record, of: id)
+            var body = resourceJSON(record, id)
             // The API key is returned only in this response, like every new key.
             body["basic_auth_key"] = .string(key)
             return json(200, body)
         case .viewApp:
             let id = try knownAppID(call.named("app_id"))
-            return json(200, shown(record(of: id), id))
+            return json(200, resourceJSON(record(of: id), id))
         case .updateApp:
             let id = try knownAppID(call.named("app_id"))
             var record = record(of: id)
             try describe(&record, call)
             record.updated = call.now
-            keep(record, of: id)
-            return json(200, shown(record, id))
-        default: return try tokenAnswer(call)
+            store(record, of: id)
+            return json(200, resourceJSON(record, id))
+        default: return try handleTokenCall(call)
         }
     }
 
@@ -166,29 +166,33 @@ extension OneSignalState {
         _ record: inout OneSignalConsole.Record,
         _ call: Call
     ) throws(OneSignalError) {
-        func wrong(_ text: String) -> OneSignalError {
+        func badRequest(_ text: String) -> OneSignalError {
             OneSignalError(400, text, confidence: .inferred)
         }
         if let environment = call.body["apns_env"], !environment.isNull,
             !["sandbox", "production"].contains(environment.string)
         {
-            throw wrong("apns_env must be sandbox or production")
+            throw badRequest("apns_env must be sandbox or production")
         }
         if let name = call.body["name"], !name.isNull {
-            guard let text = name.string, !text.isEmpty else { throw wrong("name must be text") }
+            guard let text = name.string, !text.isEmpty else {
+                throw badRequest("name must be text")
+            }
             record.name = text
         }
         for key in Self.appMembers {
             guard let value = call.body[key] else { continue }
-            guard value.isNull || value.string != nil else { throw wrong("\(key) must be text") }
+            guard value.isNull || value.string != nil else {
+                throw badRequest("\(key) must be text")
+            }
             record.details[key] = value.isNull ? nil : value
         }
     }
 
-    private func shown(_ record: OneSignalConsole.Record, _ id: String) -> JSONObject {
+    private func resourceJSON(_ record: OneSignalConsole.Record, _ id: String) -> JSONObject {
         let app = apps[id]
         let reachable = app?.reachable.values.reduce(0, +) ?? 0
-        var shown: JSONObject = [
+        var resourceJSON: JSONObject = [
             "id": .string(id), "name": .string(record.name),
             "players": .integer(Int64(app?.subscriptions.count ?? 0)),
             "messageable_players": .integer(reachable),
@@ -200,8 +204,8 @@ extension OneSignalState {
             "apns_team_id": .null, "apns_bundle_id": .null, "safari_site_origin": .null,
             "safari_push_id": .null, "site_name": .null, "basic_auth_key": .null,
         ]
-        for member in record.details.members { shown[member.key] = member.value }
-        return shown
+        for member in record.details.members { resourceJSON[member.key] = member.value }
+        return resourceJSON
     }
 
     /// Returns a string member of the request body; throws when the member is missing or empty.
@@ -232,11 +236,14 @@ extension OneSignalState {
         return (token, key)
     }
 
-    private static func told(_ token: OneSignalConsole.Token, _ key: String) -> JSONObject {
+    private static func tokenResponse(_ token: OneSignalConsole.Token, _ key: String) -> JSONObject
+    {
         ["token_id": .string(token.id), "formatted_token": .string(key)]
     }
 
-    private mutating func tokenAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    private mutating func handleTokenCall(_ call: Call) throws(OneSignalError)
+        -> HTTPMessage.Response
+    {
         let wanted = call.named("token_id")
         let appID = try knownAppID(call.named("app_id"))
         var record = record(of: appID)
@@ -264,8 +271,8 @@ extension OneSignalState {
         if call.operation == .createToken {
             let (token, key) = newToken(try text("name", call), call)
             record.tokens.append(token)
-            keep(record, of: appID)
-            return json(200, Self.told(token, key))
+            store(record, of: appID)
+            return json(200, Self.tokenResponse(token, key))
         }
         guard let index = record.tokens.firstIndex(where: { $0.id == wanted }) else {
             throw OneSignalError(404, "API key not found", confidence: .inferred)
@@ -277,7 +284,7 @@ extension OneSignalState {
             let (token, key) = newToken(record.tokens[index].name, call)
             record.tokens[index].digest = token.digest
             record.tokens[index].updated = call.now
-            answer = Self.told(record.tokens[index], key)
+            answer = Self.tokenResponse(record.tokens[index], key)
         default:
             var token = record.tokens[index]
             token.name = call.body["name"]?.string ?? token.name
@@ -287,7 +294,7 @@ extension OneSignalState {
             token.updated = call.now
             record.tokens[index] = token
         }
-        keep(record, of: appID)
+        store(record, of: appID)
         return json(200, answer)
     }
 }

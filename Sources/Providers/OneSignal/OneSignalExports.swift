@@ -3,15 +3,15 @@ internal import Conformance
 /// Operations that report about messages and users: history, exports and outcomes (OneSignal's API
 /// description).
 extension OneSignalState {
-    mutating func exportAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    mutating func handleExportCall(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         switch call.operation {
-        case .notificationHistory: return try history(call)
+        case .notificationHistory: return try historyResponse(call)
         case .exportEvents:
             let appID = try knownAppID(call.query("app_id"))
             let id = call.named("notification_id")
-            let sent = try sent(id, appID, call)
-            let channel = Self.channel(of: sent.body)
-            return exported("events_audience-activity-\(id)-\(channel)", appID, call)
+            let existingNotification = try existingNotification(id, appID, call)
+            let channel = Self.channel(of: existingNotification.body)
+            return exportResponse("events_audience-activity-\(id)-\(channel)", appID, call)
         case .exportSubscriptions:
             let appID = try knownAppID(call.query("app_id") ?? call.body["app_id"]?.string)
             for (key, kind) in [("extra_fields", "an array"), ("segment_name", "a string")] {
@@ -20,11 +20,11 @@ extension OneSignalState {
                 }
             }
             if let since = call.body["last_active_since"], !since.isNull,
-                since.scalarText.flatMap({ Int64($0) }).flatMap({ CallDate(seconds: $0) }) == nil
+                since.scalarText.flatMap({ Int64($0) }).flatMap({ RequestDate(seconds: $0) }) == nil
             {
                 throw OneSignalError(
                     400,
-                    "last_active_since must be a time in seconds within \(CallDate.rangeText)",
+                    "last_active_since must be a time in seconds within \(RequestDate.rangeText)",
                     confidence: .inferred
                 )
             }
@@ -42,13 +42,13 @@ extension OneSignalState {
             let export = OneSignalConsole.Export(name: "users_" + ids.uuid(), asked: call.body)
             var record = record(of: appID)
             record.exports = (record.exports ?? []).suffix(Self.exportsMax - 1) + [export]
-            keep(record, of: appID)
-            return exported(export.name, appID, call)
+            store(record, of: appID)
+            return exportResponse(export.name, appID, call)
         case .csvFile:
             let appID = try knownAppID(call.named("app_id"))
             return try file(call.named("file"), appID, call)
         case .outcomes: return try outcomes(call)
-        case .measureOutcome: return try measure(call)
+        case .measureOutcome: return try recordOutcome(call)
         default: throw .notFound
         }
     }
@@ -59,7 +59,7 @@ extension OneSignalState {
     private static let extraMax = 50
     private static let exportsMax = 20
 
-    private func sent(
+    private func existingNotification(
         _ id: String,
         _ appID: String,
         _ call: Call
@@ -95,13 +95,13 @@ extension OneSignalState {
 
     // MARK: History
 
-    private func history(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    private func historyResponse(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let appID = try knownAppID(call.body["app_id"]?.string ?? call.query("app_id"))
         guard ["sent", "clicked"].contains(call.body["events"]?.string) else {
             throw OneSignalError(400, "events must be sent or clicked", confidence: .inferred)
         }
         let id = call.named("notification_id")
-        _ = try sent(id, appID, call)
+        _ = try existingNotification(id, appID, call)
         let events = call.body["events"]?.string ?? ""
         let name = "events_\(events)-\(id)"
         return json(
@@ -117,7 +117,7 @@ extension OneSignalState {
         return "http://\(host)/csv_exports/\(appID)/\(name).csv.gz"
     }
 
-    private func exported(
+    private func exportResponse(
         _ name: String,
         _ appID: String,
         _ call: Call
@@ -136,16 +136,18 @@ extension OneSignalState {
         if name.hasPrefix("users_") {
             let export = console?.records[appID]?.exports?.first { $0.name == name }
             guard let export else { throw Self.fileMissing }
-            lines = people(export.asked, appID)
+            lines = userRows(export.asked, appID)
         } else {
             let log = notifications[appID]
             let id = log?.notifications.keys.first { name.contains($0) }
-            guard let id, let sent = log?.notifications[id], !Self.isPurged(sent, call.now) else {
+            guard let id, let existingNotification = log?.notifications[id],
+                !Self.isPurged(existingNotification, call.now)
+            else {
                 throw Self.fileMissing
             }
-            lines = events(of: sent, appID)
+            lines = events(of: existingNotification, appID)
         }
-        let text = lines.map { $0.map(Self.cell).joined(separator: ",") + "\n" }.joined()
+        let text = lines.map { $0.map(Self.csvCell).joined(separator: ",") + "\n" }.joined()
         return HTTPMessage.Response(
             200,
             fields: [HTTPMessage.Field("content-type", "application/gzip")],
@@ -160,7 +162,7 @@ extension OneSignalState {
     )
 
     /// Encodes the text of a cell of a CSV file (RFC 4180).
-    private static func cell(_ text: String) -> String {
+    private static func csvCell(_ text: String) -> String {
         let isPlain = !text.contains { ",\"\n\r".contains($0) }
         return isPlain ? text : "\"" + text.replacing("\"", with: "\"\"") + "\""
     }
@@ -172,7 +174,7 @@ extension OneSignalState {
     ]
 
     /// Returns the rows of an export of users: a header and one row for each device.
-    private func people(_ body: JSONObject, _ appID: String) -> [[String]] {
+    private func userRows(_ body: JSONObject, _ appID: String) -> [[String]] {
         let app = apps[appID] ?? OneSignalApp(appID: appID)
         let extra = (body["extra_fields"]?.array ?? []).compactMap(\.string)
         let since = body["last_active_since"]?.scalarText.flatMap { Int64($0) }
@@ -188,7 +190,7 @@ extension OneSignalState {
             let owner = app.users[device.ownerID]
             guard wanted?.contains(device.ownerID) ?? true else { continue }
             guard (owner?.lastActive ?? device.created) >= since ?? .min else { continue }
-            let player = Self.shown(device, app)
+            let player = Self.resourceJSON(device, app)
             lines.append(
                 (Self.columns + extra).map { name in
                     switch name {
@@ -205,12 +207,14 @@ extension OneSignalState {
     /// Returns the rows of an export about a message: a header and one row for each recipient that
     /// the message names by ID.
     private func events(
-        of sent: NotificationLog.Notification,
+        of existingNotification: NotificationLog.Notification,
         _ appID: String
     ) -> [[String]] {
-        let status = sent.isCanceled ? "canceled" : "sent"
+        let status = existingNotification.isCanceled ? "canceled" : "sent"
         return [["status", "recipient", "sent_time"]]
-            + Target(sent.body).ids.map { [status, $0, String(sent.queued.seconds)] }
+            + RequestedRecipients(existingNotification.body).ids.map {
+                [status, $0, String(existingNotification.queued.seconds)]
+            }
     }
 
     // MARK: Outcomes
@@ -227,7 +231,7 @@ extension OneSignalState {
             throw OneSignalError(400, "outcome_names is required", confidence: .inferred)
         }
         let known = record(of: appID).outcomes
-        var shown: [JSONValue] = []
+        var resourceJSON: [JSONValue] = []
         for name in asked {
             let parts = name.split(separator: ".")
             guard parts.count >= 2, let way = parts.last, ["count", "sum"].contains(way) else {
@@ -239,7 +243,7 @@ extension OneSignalState {
             }
             let id = parts.dropLast().joined(separator: ".")
             let outcome = known[id] ?? OneSignalConsole.Outcome()
-            shown.append([
+            resourceJSON.append([
                 "id": .string(id), "aggregation": .string(String(way)),
                 "value": .integer(
                     way == "count"
@@ -248,11 +252,12 @@ extension OneSignalState {
                 ),
             ])
         }
-        return json(200, ["outcomes": .array(shown)])
+        return json(200, ["outcomes": .array(resourceJSON)])
     }
 
     /// Records an outcome that the SDK in an app reports (*inferred* from the published SDKs).
-    private mutating func measure(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    private mutating func recordOutcome(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response
+    {
         let appID = try knownAppID(call.body["app_id"]?.string)
         let id = try text("id", call)
         var record = record(of: appID)
@@ -261,7 +266,7 @@ extension OneSignalState {
         let sum = (record.outcomes[id]?.sum ?? 0) + (weight.isFinite ? weight : 0)
         // A sum that is not finite could not be saved.
         if sum.isFinite { record.outcomes[id]?.sum = sum }
-        keep(record, of: appID)
+        store(record, of: appID)
         return json(200, ["success": true])
     }
 }

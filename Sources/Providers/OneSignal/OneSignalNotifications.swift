@@ -9,37 +9,41 @@ extension OneSignalState {
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
         let app = try app(call.body["app_id"]?.string)
-        let body = try filled(call.body, app.appID)
-        let target = Target(body)
-        if let stored = replay(target.key, app, at: call.now) { return (stored, .documented) }
+        let body = try bodyWithTemplate(call.body, app.appID)
+        let target = RequestedRecipients(body)
+        if let stored = storedResponse(target.key, app, at: call.now) {
+            return (stored, .documented)
+        }
         try check(body, target)
         let due = try Self.due(body, call.now)
-        let reached = reached(target, body, app)
-        if call.planned == .noSubscribers || (reached.count == 0 && !reached.hasIDForUnknown) {
+        let reachedDevices = reachedDevices(target, body, app)
+        if call.planned == .noSubscribers
+            || (reachedDevices.count == 0 && !reachedDevices.hasIDForUnknown)
+        {
             // A response without an ID does not use up the idempotency key (OneSignal fact sheet,
             // section 5).
-            return (nobody, .documented)
+            return (noRecipientsResponse, .documented)
         }
         let id = ids.uuid()
-        let answer = taken(id, target, reached, call)
+        let answer = acceptedResponse(id, target, reachedDevices, call)
         var log = notifications.removeValue(forKey: app.appID) ?? NotificationLog()
-        if let key = target.key { log.keep(.object(answer), of: key, at: call.now) }
+        if let key = target.key { log.saveResult(.object(answer), of: key, at: call.now) }
         log.add(
             NotificationLog.Notification(
                 id: id,
                 body: body,
                 queued: call.now,
                 sendAfter: due,
-                successful: reached.count,
-                failed: reached.failed,
-                platforms: reached.platforms
+                successful: reachedDevices.count,
+                failed: reachedDevices.failed,
+                platforms: reachedDevices.platforms
             )
         )
         notifications[app.appID] = log
         // The filter values of a named segment count as recipients, like the filter values of the
         // request.
         let asked = target.segments.compactMap { filters(ofSegment: $0, app.appID) }
-        let named = asked.flatMap(Target.values(of:))
+        let named = asked.flatMap(RequestedRecipients.values(of:))
         let everyone = asked.contains(where: \.isEmpty) ? [Audience.everyone] : []
         effects.append(
             Effect(
@@ -55,7 +59,7 @@ extension OneSignalState {
     /// Returns the body of a message, in which its template supplies the missing members.
     ///
     /// While no templates of an app were created over the API, any template ID is accepted.
-    private func filled(
+    private func bodyWithTemplate(
         _ body: JSONObject,
         _ appID: String
     ) throws(OneSignalError) -> JSONObject {
@@ -65,16 +69,16 @@ extension OneSignalState {
         guard let template = templates.first(where: { $0.id == wanted }) else {
             throw Self.refusal("Template not found")
         }
-        var filled = body
-        for member in template.content.members where filled[member.key] == nil {
-            filled[member.key] = member.value
+        var bodyWithTemplate = body
+        for member in template.content.members where bodyWithTemplate[member.key] == nil {
+            bodyWithTemplate[member.key] = member.value
         }
-        return filled
+        return bodyWithTemplate
     }
 
     /// Returns the stored response to an earlier request with the same idempotency key; nil when
     /// there is no such response.
-    private func replay(
+    private func storedResponse(
         _ key: String?,
         _ app: OneSignalApp,
         at now: Instant
@@ -94,7 +98,7 @@ extension OneSignalState {
     }
 
     /// The response to a message that reaches no device: status 200 with an empty ID.
-    private var nobody: HTTPMessage.Response {
+    private var noRecipientsResponse: HTTPMessage.Response {
         var answer: JSONObject = ["id": "", "errors": ["All included players are not subscribed"]]
         if settings.countsRecipients { answer["recipients"] = 0 }
         return HTTPMessage.Response(200, json: .object(answer))
@@ -103,17 +107,17 @@ extension OneSignalState {
     /// Returns the response to an accepted message.
     ///
     /// It lists the recipients that the message does not reach.
-    private func taken(
+    private func acceptedResponse(
         _ id: String,
-        _ target: Target,
-        _ reached: Reach,
+        _ target: RequestedRecipients,
+        _ reachedDevices: ReachedDevices,
         _ call: Call
     ) -> JSONObject {
         var answer: JSONObject = [
             "id": .string(id), "external_id": target.key.map(JSONValue.string) ?? .null,
         ]
-        if settings.countsRecipients { answer["recipients"] = .integer(reached.count) }
-        var invalid = reached.invalid
+        if settings.countsRecipients { answer["recipients"] = .integer(reachedDevices.count) }
+        var invalid = reachedDevices.invalid
         if call.planned == .invalidAliases {
             invalid["invalid_aliases"] = ["external_id": ["assay-unknown-recipient"]]
         }
@@ -122,7 +126,7 @@ extension OneSignalState {
     }
 
     /// Throws the service's error for a message that OneSignal would refuse.
-    private func check(_ body: JSONObject, _ target: Target) throws(OneSignalError) {
+    private func check(_ body: JSONObject, _ target: RequestedRecipients) throws(OneSignalError) {
         let needsNoText =
             body["template_id"] != nil || body["content_available"] == true
             || body["email_body"] != nil
@@ -146,7 +150,9 @@ extension OneSignalState {
         }
     }
 
-    private func checkTargets(_ body: JSONObject, _ target: Target) throws(OneSignalError) {
+    private func checkTargets(_ body: JSONObject, _ target: RequestedRecipients)
+        throws(OneSignalError)
+    {
         if settings.mixedTargets == .refuse, target.kindCount > 1 {
             throw Self.refusal("You may only use one method of targeting users.")
         }
@@ -190,8 +196,8 @@ extension OneSignalState {
         guard let instant = SendAfter.instant(text) else {
             throw refusal("send_after is not a date")
         }
-        guard let date = CallDate(instant) else {
-            throw refusal("send_after is not within \(CallDate.rangeText)")
+        guard let date = RequestDate(instant) else {
+            throw refusal("send_after is not within \(RequestDate.rangeText)")
         }
         return date.instant
     }
@@ -216,7 +222,7 @@ extension OneSignalState {
         else {
             throw .notificationMissing
         }
-        return HTTPMessage.Response(200, json: .object(Self.shown(found, app, at: call.now)))
+        return HTTPMessage.Response(200, json: .object(Self.resourceJSON(found, app, at: call.now)))
     }
 
     func listNotifications(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
@@ -226,14 +232,16 @@ extension OneSignalState {
         // All notifications in this fake were sent through the API; their kind is 1.
         let kind = call.query("kind")
         let log = kind == nil || kind == "1" ? notifications[app.appID] : nil
-        let count = log?.count(since: call.now - Self.keptFor) ?? 0
+        let count = log?.count(since: call.now - Self.retentionPeriod) ?? 0
         let page = log?.newest(min(limit, max(0, count - offset)), from: offset) ?? []
         return HTTPMessage.Response(
             200,
             json: [
                 "total_count": .integer(Int64(count)), "offset": .integer(Int64(offset)),
                 "limit": .integer(Int64(limit)),
-                "notifications": .array(page.map { .object(Self.shown($0, app, at: call.now)) }),
+                "notifications": .array(
+                    page.map { .object(Self.resourceJSON($0, app, at: call.now)) }
+                ),
             ],
             fields: [
                 HTTPMessage.Field("ratelimit-limit", "1"),
@@ -245,13 +253,13 @@ extension OneSignalState {
 
     /// The time for which OneSignal keeps notifications that were sent through the API: thirty days
     /// (OneSignal fact sheet, section 6).
-    private static let keptFor: Duration = .days(30)
+    private static let retentionPeriod: Duration = .days(30)
 
     static func isPurged(_ found: NotificationLog.Notification, _ now: Instant) -> Bool {
-        now - found.queued > keptFor
+        now - found.queued > retentionPeriod
     }
 
-    private static func shown(
+    private static func resourceJSON(
         _ notification: NotificationLog.Notification,
         _ app: OneSignalApp,
         at now: Instant
@@ -270,25 +278,27 @@ extension OneSignalState {
                 .init(key: $0.key, value: .object(counts($0.value, 0)))
             }
         )
-        var shown: JSONObject = ["id": .string(notification.id), "app_id": .string(app.appID)]
+        var resourceJSON: JSONObject = [
+            "id": .string(notification.id), "app_id": .string(app.appID),
+        ]
         for key in [
             "contents", "headings", "data", "included_segments", "include_aliases", "filters",
             "target_channel", "name", NotificationLog.droppedMember,
         ] {
-            if let value = notification.body[key], !value.isNull { shown[key] = value }
+            if let value = notification.body[key], !value.isNull { resourceJSON[key] = value }
         }
-        shown["canceled"] = .bool(notification.isCanceled)
-        shown["queued_at"] = .integer(notification.queued.seconds)
-        shown["send_after"] = .integer(due.seconds)
-        shown["completed_at"] =
+        resourceJSON["canceled"] = .bool(notification.isCanceled)
+        resourceJSON["queued_at"] = .integer(notification.queued.seconds)
+        resourceJSON["send_after"] = .integer(due.seconds)
+        resourceJSON["completed_at"] =
             isSent ? .integer(max(due, notification.queued).seconds) : .null
-        shown["remaining"] = .integer(
+        resourceJSON["remaining"] = .integer(
             isSent || notification.isCanceled ? 0 : notification.successful
         )
-        for member in total.members { shown[member.key] = member.value }
-        shown["throttle_rate_per_minute"] = .null
-        shown["platform_delivery_stats"] = .object(platforms)
-        return shown
+        for member in total.members { resourceJSON[member.key] = member.value }
+        resourceJSON["throttle_rate_per_minute"] = .null
+        resourceJSON["platform_delivery_stats"] = .object(platforms)
+        return resourceJSON
     }
 
     mutating func cancelNotification(
@@ -311,7 +321,7 @@ extension OneSignalState {
         effects.append(
             Effect(
                 kind: "onesignal.cancel",
-                recipients: Target(found.body).ids,
+                recipients: RequestedRecipients(found.body).ids,
                 content: .object(JSONObject())
             )
         )

@@ -15,7 +15,7 @@ enum OneSignalOperation: Hashable, Sendable {
     case players, onSession, onPurchase
 
     /// The permission that a caller needs for an operation.
-    enum Right: Hashable, Sendable {
+    enum RequiredAccess: Hashable, Sendable {
         /// The caller needs an API key of the app that the request addresses.
         case app
         /// The caller needs the API key of the organization.
@@ -28,7 +28,7 @@ enum OneSignalOperation: Hashable, Sendable {
         case anybody
     }
 
-    var right: Right {
+    var right: RequiredAccess {
         switch self {
         case .listApps, .createApp, .viewApp, .updateApp, .listTokens, .createToken, .deleteToken,
             .updateToken, .rotateToken, .copyTemplate:
@@ -54,10 +54,10 @@ enum OneSignalOperation: Hashable, Sendable {
     static let table = OperationTable<OneSignalOperation>(
         "REST",
         hasDescription: true,
-        described + older
+        describedRows + undescribed
     )
 
-    private static let described: [OperationTable<OneSignalOperation>.Row] = [
+    private static let describedRows: [OperationTable<OneSignalOperation>.Row] = [
         .init("POST", "/notifications", .createNotification),
         .init("GET", "/notifications", .listNotifications),
         .init("DELETE", "/notifications/{notification_id}", .cancelNotification),
@@ -139,22 +139,26 @@ enum OneSignalOperation: Hashable, Sendable {
 
     /// The operations that older documentation lists or that OneSignal's own SDKs use on phones
     /// (OneSignal fact sheet, section 10).
-    private static let older: [OperationTable<OneSignalOperation>.Row] = [
-        .older("POST", "/players", .players), .older("GET", "/players", .players),
-        .older("GET", "/players/{player_id}", .players),
-        .older("PUT", "/players/{player_id}", .players),
-        .older("DELETE", "/players/{player_id}", .players),
-        .older("POST", "/players/{player_id}/on_session", .onSession),
-        .older("POST", "/players/{player_id}/on_purchase", .onPurchase),
-        .older("PUT", "/apps/{app_id}/users/{external_user_id}", .legacyTags),
-        .older("PATCH", "/apps/{app_id}/users/{external_user_id}", .legacyTags),
-        .older("GET", "/apps/{app_id}/subscriptions/{subscription_id}/iams", .inAppMessages),
-        .older("POST", "/outcomes/measure", .measureOutcome),
-        .older("POST", "/apps/{app_id}/live_activities/{activity_id}/token", .keepActivityToken),
-        .older(
+    private static let undescribed: [OperationTable<OneSignalOperation>.Row] = [
+        .undescribed("POST", "/players", .players), .undescribed("GET", "/players", .players),
+        .undescribed("GET", "/players/{player_id}", .players),
+        .undescribed("PUT", "/players/{player_id}", .players),
+        .undescribed("DELETE", "/players/{player_id}", .players),
+        .undescribed("POST", "/players/{player_id}/on_session", .onSession),
+        .undescribed("POST", "/players/{player_id}/on_purchase", .onPurchase),
+        .undescribed("PUT", "/apps/{app_id}/users/{external_user_id}", .legacyTags),
+        .undescribed("PATCH", "/apps/{app_id}/users/{external_user_id}", .legacyTags),
+        .undescribed("GET", "/apps/{app_id}/subscriptions/{subscription_id}/iams", .inAppMessages),
+        .undescribed("POST", "/outcomes/measure", .measureOutcome),
+        .undescribed(
+            "POST",
+            "/apps/{app_id}/live_activities/{activity_id}/token",
+            .keepActivityToken
+        ),
+        .undescribed(
             "DELETE",
             "/apps/{app_id}/live_activities/{activity_id}/token/{subscription_id}",
             .dropActivityToken
-        ), .older("GET", "/csv_exports/{app_id}/{file}", .csvFile),
+        ), .undescribed("GET", "/csv_exports/{app_id}/{file}", .csvFile),
     ]
 }

@@ -10,7 +10,7 @@ extension OneSignalState {
         8: "FirefoxPush", 11: "Email", 13: "HuaweiPush", 14: "SMS",
     ]
 
-    mutating func playerAnswer(
+    mutating func handlePlayerCall(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
@@ -20,7 +20,9 @@ extension OneSignalState {
         case ("GET", 2):
             let app = try app(call.query("app_id"))
             guard let found = app.subscriptions[call.path[1]] else { throw .playerMissing }
-            return (HTTPMessage.Response(200, json: .object(Self.shown(found, app))), .documented)
+            return (
+                HTTPMessage.Response(200, json: .object(Self.resourceJSON(found, app))), .documented
+            )
         case ("PUT", 2): return (try editPlayer(call, &effects), .documented)
         case ("DELETE", 2):
             let appID = try knownAppID(call.query("app_id"))
@@ -162,12 +164,12 @@ extension OneSignalState {
                 "total_count": .integer(Int64(app.subscriptions.count)),
                 "offset": .integer(Int64(offset)),
                 "limit": .integer(Int64(limit)),
-                "players": .array(page.map { .object(Self.shown($0, app)) }),
+                "players": .array(page.map { .object(Self.resourceJSON($0, app)) }),
             ]
         )
     }
 
-    static func shown(
+    static func resourceJSON(
         _ player: OneSignalApp.Subscription,
         _ app: OneSignalApp
     ) -> JSONObject {

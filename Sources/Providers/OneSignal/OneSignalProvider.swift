@@ -5,7 +5,7 @@ extension OneSignalState: Provider {
     package static let hosts = [ServiceHost("api.onesignal.com"), ServiceHost("onesignal.com")]
     package static var hints: ProviderHints {
         ProviderHints(
-            words: ["ONESIGNAL", "ONE_SIGNAL"],
+            environmentNameParts: ["ONESIGNAL", "ONE_SIGNAL"],
             values: ["APP_ID": standardApp],
             packages: ["onesignal-node", "@onesignal/node-onesignal", "onesignal-sdk", "onesignal"]
         )
@@ -25,7 +25,7 @@ extension OneSignalState: Provider {
         self.init(key: key, seed: seed)
     }
 
-    package var confided: [(name: String, secret: Secret)] {
+    package var enteredSecrets: [(name: String, secret: Secret)] {
         key.map { [("onesignal-key", $0)] } ?? []
     }
 

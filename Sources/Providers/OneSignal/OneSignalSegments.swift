@@ -33,7 +33,7 @@ extension OneSignalState {
         return ranges.map { String(digits[$0]) }.joined(separator: "-")
     }
 
-    mutating func segmentAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    mutating func handleSegmentCall(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let operation = call.operation
         let appID = try knownAppID(call.named("app_id"))
         var record = record(of: appID)
@@ -64,7 +64,7 @@ extension OneSignalState {
             )
             record.segments.append(segment)
             record.makesSegments = true
-            keep(record, of: appID)
+            store(record, of: appID)
             return json(201, ["success": true, "id": .string(segment.id)])
         }
         let wanted = call.named("segment_id")
@@ -73,13 +73,13 @@ extension OneSignalState {
             throw OneSignalError(404, "Segment not found", confidence: .inferred)
         }
         let segment = record.segments[index]
-        if operation == .viewSegment { return json(200, shown(segment, appID, call)) }
+        if operation == .viewSegment { return json(200, resourceJSON(segment, appID, call)) }
         guard !segment.isDefault else {
             throw OneSignalError(403, "This segment is read only", confidence: .inferred)
         }
         if operation == .deleteSegment {
             record.segments.remove(at: index)
-            keep(record, of: appID)
+            store(record, of: appID)
             return json(200, ["success": true])
         }
         let name = try text("name", call)
@@ -93,7 +93,7 @@ extension OneSignalState {
         record.segments[index].name = name
         if let filters = try filters(call) { record.segments[index].filters = filters }
         record.segments[index].updated = call.now
-        keep(record, of: appID)
+        store(record, of: appID)
         return json(200, ["success": true, "id": .string(segment.id)])
     }
 
@@ -118,7 +118,8 @@ extension OneSignalState {
         _ call: Call
     ) throws(OneSignalError) -> HTTPMessage.Response {
         let (limit, offset) = page(call, max: 300)
-        let shown = record.segments.dropFirst(offset).prefix(limit).map { segment -> JSONValue in
+        let resourceJSON = record.segments.dropFirst(offset).prefix(limit).map {
+            segment -> JSONValue in
             [
                 "id": .string(segment.id), "name": .string(segment.name),
                 "created_at": .string(segment.created.preciseText),
@@ -132,7 +133,7 @@ extension OneSignalState {
             [
                 "total_count": .integer(Int64(record.segments.count)),
                 "offset": .integer(Int64(offset)), "limit": .integer(Int64(limit)),
-                "segments": .array(shown),
+                "segments": .array(resourceJSON),
             ]
         )
     }
@@ -143,7 +144,7 @@ extension OneSignalState {
         return (limit, max(0, call.query("offset").flatMap { Int($0) } ?? 0))
     }
 
-    private func shown(
+    private func resourceJSON(
         _ segment: OneSignalConsole.Segment,
         _ appID: String,
         _ call: Call
@@ -156,15 +157,15 @@ extension OneSignalState {
                 Self.audience(segment.filters, app).flatMap { app.subscriptions(of: $0) }
                     .count(where: \.isReachable)
             )
-        var shown: JSONObject = ["subscriber_count": .integer(count)]
+        var resourceJSON: JSONObject = ["subscriber_count": .integer(count)]
         if call.query("include-segment-detail") == "true" {
-            shown["payload"] = [
+            resourceJSON["payload"] = [
                 "id": .string(segment.id), "name": .string(segment.name),
                 "created_at": .integer(segment.created.seconds),
                 "source": segment.isDefault ? "default" : "custom",
                 "filters": .array(segment.filters),
             ]
         }
-        return shown
+        return resourceJSON
     }
 }

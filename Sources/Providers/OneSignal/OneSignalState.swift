@@ -59,7 +59,7 @@ package struct OneSignalState: Hashable, Sendable {
         var effects: [Effect] = []
         do throws(OneSignalError) {
             let call = try call(request, at: now, planned)
-            let (response, confidence) = try answer(call, &effects)
+            let (response, confidence) = try routedResponse(call, &effects)
             return Reply(response, confidence, of: "onesignal", effects: effects)
         } catch {
             return Reply(error.response, error.confidence, of: "onesignal")
@@ -131,42 +131,42 @@ package struct OneSignalState: Hashable, Sendable {
     /// it.
     private func isAllowed(
         _ request: HTTPMessage.Request,
-        _ right: OneSignalOperation.Right,
+        _ right: OneSignalOperation.RequiredAccess,
         app: String?
     ) -> Bool {
-        let shown = request.authorization.flatMap { scheme, credential in
+        let resourceJSON = request.authorization.flatMap { scheme, credential in
             ["key", "basic", "bearer"].contains(scheme) ? credential : nil
         }
         switch right {
         case .anybody: return true
         case .players where !settings.playersNeedKey: return true
         case .users where settings.usersNeedNoKey == true: return true
-        case .organization: return key.map { shown == $0.exposed } ?? true
+        case .organization: return key.map { resourceJSON == $0.exposed } ?? true
         case .app, .players, .users: break
         }
-        if let owner = shown.flatMap({ console?.owner(of: $0) }) { return owner == app }
+        if let owner = resourceJSON.flatMap({ console?.owner(of: $0) }) { return owner == app }
         // An app that was created over the API accepts only its own keys.
         if let app, console?.records[app]?.isMade == true { return false }
-        return key.map { shown == $0.exposed } ?? true
+        return key.map { resourceJSON == $0.exposed } ?? true
     }
 
     /// Counts a call of this kind.
     ///
     /// Throws the rate limit error when there were already `max` such calls within a second.
-    mutating func limit(_ what: String, _ max: Int, at now: Instant) throws(OneSignalError) {
-        let times = (recent[what] ?? []).filter { now - $0 < .seconds(1) }
+    mutating func limit(_ callKey: String, _ max: Int, at now: Instant) throws(OneSignalError) {
+        let times = (recent[callKey] ?? []).filter { now - $0 < .seconds(1) }
         guard times.count < max else {
-            recent[what] = times
+            recent[callKey] = times
             throw .rateLimit
         }
-        recent[what] = times + [now]
+        recent[callKey] = times + [now]
     }
 
     // MARK: Routing
 
     typealias Answer = (HTTPMessage.Response, Reply.Confidence)
 
-    private mutating func answer(
+    private mutating func routedResponse(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
@@ -175,23 +175,23 @@ package struct OneSignalState: Hashable, Sendable {
         case .listNotifications: return (try listNotifications(call), .documented)
         case .viewNotification: return (try viewNotification(call), .documented)
         case .cancelNotification: return (try cancelNotification(call, &effects), .documented)
-        case .players: return try playerAnswer(call, &effects)
+        case .players: return try handlePlayerCall(call, &effects)
         case .createUser, .user, .subscription, .subscriptionByToken, .legacyTags:
-            return try userAnswer(call, &effects)
+            return try handleUserCall(call, &effects)
         case .listApps, .createApp, .viewApp, .updateApp, .listTokens, .createToken, .deleteToken,
             .updateToken, .rotateToken:
-            return (try appAnswer(call), .documented)
+            return (try handleAppCall(call), .documented)
         case .listSegments, .createSegment, .deleteSegment, .viewSegment, .updateSegment:
-            return (try segmentAnswer(call), .documented)
+            return (try handleSegmentCall(call), .documented)
         case .listTemplates, .createTemplate, .deleteTemplate, .viewTemplate, .updateTemplate,
             .copyTemplate:
-            return (try templateAnswer(call), .documented)
+            return (try handleTemplateCall(call), .documented)
         case .notificationHistory, .exportEvents, .exportSubscriptions, .csvFile, .outcomes,
             .measureOutcome:
-            return (try exportAnswer(call), .inferred)
+            return (try handleExportCall(call), .inferred)
         case .startActivity, .updateActivity, .keepActivityToken, .dropActivityToken,
             .customEvents, .unsubscribe, .listJourneys, .inAppMessages, .onSession, .onPurchase:
-            return (try activityAnswer(call, &effects), .inferred)
+            return (try handleActivityCall(call, &effects), .inferred)
         }
     }
 

@@ -51,7 +51,7 @@ extension OneSignalState {
         Self.update(&subscription, wanted)
         apps[appID]?.save(subscription)
         if subscription != previous, let user = apps[appID]?.users[userID] {
-            note(
+            recordEffect(
                 previous.map { $0.ownerID == userID } == false
                     ? "onesignal.subscription-transferred" : "onesignal.subscription",
                 user,
@@ -91,12 +91,12 @@ extension OneSignalState {
         Self.update(&changed, call.body["subscription"]?.object ?? JSONObject())
         apps[appID]?.save(changed)
         if changed != found, let user = apps[appID]?.users[found.ownerID] {
-            note("onesignal.subscription", user, ["type": .string(found.type)], &effects)
+            recordEffect("onesignal.subscription", user, ["type": .string(found.type)], &effects)
         }
-        return json(status, ["subscription": .object(changed.shown(in: appID))])
+        return json(status, ["subscription": .object(changed.resourceJSON(in: appID))])
     }
 
-    mutating func subscriptionAnswer(
+    mutating func handleSubscriptionCall(
         _ method: String,
         _ rest: [String],
         _ call: Call,
@@ -110,7 +110,7 @@ extension OneSignalState {
         case ("DELETE", []):
             apps[appID]?.remove(subscription: found.id)
             if let user = apps[appID]?.users[found.ownerID] {
-                note(
+                recordEffect(
                     "onesignal.subscription-deleted",
                     user,
                     ["type": .string(found.type)],
@@ -122,7 +122,7 @@ extension OneSignalState {
             return try transfer(found, call, appID, &effects)
         case ("GET", ["user", "identity"]):
             guard let owner = apps[appID]?.users[found.ownerID] else { throw .userMissing }
-            return (json(200, ["identity": .object(owner.shownIdentity)]), .documented)
+            return (json(200, ["identity": .object(owner.identityJSON)]), .documented)
         case ("PATCH", ["user", "identity"]):
             guard let owner = apps[appID]?.users[found.ownerID] else { throw .userMissing }
             return try addAliases(call, owner, &effects)
@@ -151,13 +151,13 @@ extension OneSignalState {
         moved.ownerID = owner.id
         apps[appID]?.save(moved)
         if found.ownerID != owner.id {
-            note(
+            recordEffect(
                 "onesignal.subscription-transferred",
                 owner,
                 ["type": .string(found.type)],
                 &effects
             )
         }
-        return (json(200, ["identity": .object(owner.shownIdentity)]), .documented)
+        return (json(200, ["identity": .object(owner.identityJSON)]), .documented)
     }
 }

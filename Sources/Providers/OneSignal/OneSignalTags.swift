@@ -16,7 +16,7 @@ extension OneSignalState {
         _ properties: JSONObject?,
         _ call: Call,
         isDevice: Bool = false
-    ) throws(OneSignalError) -> OneSignalApp.User.Pending {
+    ) throws(OneSignalError) -> OneSignalApp.User.PendingChange {
         var tags = JSONObject()
         for member in properties?["tags"]?.object?.members ?? [] {
             switch member.value {
@@ -47,7 +47,7 @@ extension OneSignalState {
         }
         // A changed property counts like a tag (OneSignal fact sheet, section 9).
         guard tags.members.count + others.members.count <= 100 else { throw .tooManyTags }
-        return OneSignalApp.User.Pending(
+        return OneSignalApp.User.PendingChange(
             due: call.now + .seconds(settings.propertyDelaySeconds),
             tags: tags,
             properties: others
@@ -60,7 +60,7 @@ extension OneSignalState {
     /// 8).
     func checkTagLimit(
         _ user: OneSignalApp.User,
-        _ change: OneSignalApp.User.Pending
+        _ change: OneSignalApp.User.PendingChange
     ) throws(OneSignalError) {
         guard let max = settings.tagsMax, !change.tags.members.isEmpty else { return }
         var after = user
@@ -69,7 +69,7 @@ extension OneSignalState {
     }
 
     func apply(
-        _ change: OneSignalApp.User.Pending,
+        _ change: OneSignalApp.User.PendingChange,
         to user: inout OneSignalApp.User,
         _ call: Call
     ) {
@@ -80,8 +80,8 @@ extension OneSignalState {
         }
     }
 
-    func noteTags(
-        _ change: OneSignalApp.User.Pending,
+    func recordTagEffect(
+        _ change: OneSignalApp.User.PendingChange,
         before: OneSignalApp.User?,
         _ user: OneSignalApp.User,
         _ effects: inout [Effect]
@@ -91,7 +91,7 @@ extension OneSignalState {
             return old != member.value.string
         }
         guard !changed.isEmpty else { return }
-        note("onesignal.tags", user, JSONObject(members: changed), &effects)
+        recordEffect("onesignal.tags", user, JSONObject(members: changed), &effects)
     }
 
     mutating func legacyTags(
@@ -129,6 +129,6 @@ extension OneSignalState {
         var changed = user
         apply(change, to: &changed, call)
         apps[appID]?.save(changed)
-        noteTags(change, before: user, changed, &effects)
+        recordTagEffect(change, before: user, changed, &effects)
     }
 }

@@ -7,7 +7,7 @@ extension OneSignalState {
         "isSMS", "dynamic_content",
     ]
 
-    mutating func templateAnswer(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
+    mutating func handleTemplateCall(_ call: Call) throws(OneSignalError) -> HTTPMessage.Response {
         let operation = call.operation
         let appID = try knownAppID(call.query("app_id") ?? call.body["app_id"]?.string)
         var record = record(of: appID)
@@ -24,8 +24,8 @@ extension OneSignalState {
             else { throw OneSignalError(400, "contents is required", confidence: .inferred) }
             try fill(&template, call)
             record.templates.append(template)
-            keep(record, of: appID)
-            return json(200, Self.shown(template))
+            store(record, of: appID)
+            return json(200, Self.resourceJSON(template))
         }
         let wanted = call.named("template_id")
         guard let index = record.templates.firstIndex(where: { $0.id == wanted }) else {
@@ -35,10 +35,10 @@ extension OneSignalState {
             throw OneSignalError(status, "Template not found", confidence: .inferred)
         }
         switch operation {
-        case .viewTemplate: return json(200, Self.shown(record.templates[index]))
+        case .viewTemplate: return json(200, Self.resourceJSON(record.templates[index]))
         case .deleteTemplate:
             record.templates.remove(at: index)
-            keep(record, of: appID)
+            store(record, of: appID)
             return json(200, ["success": true])
         case .copyTemplate:
             let target = try knownAppID(call.body["target_app_id"]?.string)
@@ -52,16 +52,16 @@ extension OneSignalState {
             )
             var other = self.record(of: target)
             other.templates.append(copy)
-            keep(other, of: target)
-            return json(200, Self.shown(copy))
+            store(other, of: target)
+            return json(200, Self.resourceJSON(copy))
         default:
             var template = record.templates[index]
             if let name = call.body["name"]?.string, !name.isEmpty { template.name = name }
             try fill(&template, call)
             template.updated = call.now
             record.templates[index] = template
-            keep(record, of: appID)
-            return json(200, Self.shown(template))
+            store(record, of: appID)
+            return json(200, Self.resourceJSON(template))
         }
     }
 
@@ -97,13 +97,13 @@ extension OneSignalState {
                 "total_count": .integer(Int64(found.count)), "offset": .integer(Int64(offset)),
                 "limit": .integer(Int64(limit)),
                 "templates": .array(
-                    found.dropFirst(offset).prefix(limit).map { .object(Self.shown($0)) }
+                    found.dropFirst(offset).prefix(limit).map { .object(Self.resourceJSON($0)) }
                 ),
             ]
         )
     }
 
-    private static func shown(_ template: OneSignalConsole.Template) -> JSONObject {
+    private static func resourceJSON(_ template: OneSignalConsole.Template) -> JSONObject {
         [
             "id": .string(template.id), "name": .string(template.name),
             "created_at": .string(template.created.preciseText),

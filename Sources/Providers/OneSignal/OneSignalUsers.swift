@@ -2,7 +2,7 @@ internal import Conformance
 
 /// Operations on users and their aliases (OneSignal fact sheet, section 7).
 extension OneSignalState {
-    mutating func userAnswer(
+    mutating func handleUserCall(
         _ call: Call,
         _ effects: inout [Effect]
     ) throws(OneSignalError) -> Answer {
@@ -17,9 +17,9 @@ extension OneSignalState {
             return try legacyTags(call, appID, rest[1], &effects)
         case (_, "users", 4...) where rest[1] == "by":
             let user = try user(rest[2], rest[3], appID, at: call.now)
-            return try answer(method, Array(rest.dropFirst(4)), call, user, &effects)
+            return try handleUserRequest(method, Array(rest.dropFirst(4)), call, user, &effects)
         case (_, "subscriptions", 2...):
-            return try subscriptionAnswer(method, rest, call, appID, &effects)
+            return try handleSubscriptionCall(method, rest, call, appID, &effects)
         case ("PATCH", "subscriptions_by_token", 3):
             guard let found = apps[appID]?.subscription(type: rest[1], token: rest[2]) else {
                 throw .subscriptionMissing
@@ -47,7 +47,7 @@ extension OneSignalState {
         return apps[appID]?.users[found.id] ?? found
     }
 
-    private mutating func answer(
+    private mutating func handleUserRequest(
         _ method: String,
         _ rest: [String],
         _ call: Call,
@@ -56,14 +56,14 @@ extension OneSignalState {
     ) throws(OneSignalError) -> Answer {
         let appID = call.path[1]
         switch (method, rest.first, rest.count) {
-        case ("GET", nil, 0): return (json(200, shown(user, appID)), .documented)
+        case ("GET", nil, 0): return (json(200, resourceJSON(user, appID)), .documented)
         case ("PATCH", nil, 0): return try updateUser(call, user, &effects)
         case ("DELETE", nil, 0):
             apps[appID]?.remove(user: user.id)
-            note("onesignal.user-deleted", user, [:], &effects)
+            recordEffect("onesignal.user-deleted", user, [:], &effects)
             return (json(200, JSONObject()), .documented)
         case ("GET", "identity", 1):
-            return (json(200, ["identity": .object(user.shownIdentity)]), .documented)
+            return (json(200, ["identity": .object(user.identityJSON)]), .documented)
         case ("PATCH", "identity", 1): return try addAliases(call, user, &effects)
         case ("DELETE", "identity", 2): return try removeAlias(rest[1], call, user, &effects)
         case ("POST", "subscriptions", 1):
@@ -73,7 +73,7 @@ extension OneSignalState {
             }
             let made = try addSubscription(wanted, to: user.id, appID, call, &effects)
             return (
-                json(201, ["subscription": .object(made.shown(in: appID))]), .documented
+                json(201, ["subscription": .object(made.resourceJSON(in: appID))]), .documented
             )
         default: throw .notFound
         }
@@ -95,29 +95,29 @@ extension OneSignalState {
         var user = user
         user.aliases[label] = nil
         apps[call.path[1]]?.save(user)
-        note("onesignal.alias-removed", user, ["label": .string(label)], &effects)
-        return (json(200, ["identity": .object(user.shownIdentity)]), .documented)
+        recordEffect("onesignal.alias-removed", user, ["label": .string(label)], &effects)
+        return (json(200, ["identity": .object(user.identityJSON)]), .documented)
     }
 
     func json(_ status: Int, _ object: JSONObject) -> HTTPMessage.Response {
         HTTPMessage.Response(status, json: .object(object))
     }
 
-    private func shown(_ user: OneSignalApp.User, _ appID: String) -> JSONObject {
+    private func resourceJSON(_ user: OneSignalApp.User, _ appID: String) -> JSONObject {
         let subscriptions = apps[appID]?.subscriptions(of: user) ?? []
-        var properties = user.shownProperties
+        var properties = user.propertiesJSON
         properties["first_active"] = .integer(user.firstActive)
         properties["last_active"] = .integer(user.lastActive)
         return [
-            "properties": .object(properties), "identity": .object(user.shownIdentity),
-            "subscriptions": .array(subscriptions.map { .object($0.shown(in: appID)) }),
+            "properties": .object(properties), "identity": .object(user.identityJSON),
+            "subscriptions": .array(subscriptions.map { .object($0.resourceJSON(in: appID)) }),
         ]
     }
 
     /// Records an effect (an observable change) on a user.
     ///
     /// A call that changes nothing must not record an effect.
-    func note(
+    func recordEffect(
         _ kind: String,
         _ user: OneSignalApp.User,
         _ content: JSONObject,
@@ -166,11 +166,11 @@ extension OneSignalState {
             _ = try addSubscription(subscription, to: user.id, appID, call, &effects)
         }
         if known == nil {
-            note("onesignal.user", user, ["aliases": .object(user.shownAliases)], &effects)
+            recordEffect("onesignal.user", user, ["aliases": .object(user.aliasesJSON)], &effects)
         }
-        noteTags(change, before: known, user, &effects)
+        recordTagEffect(change, before: known, user, &effects)
         let saved = apps[appID]?.users[user.id] ?? user
-        return (json(known == nil ? 201 : 200, shown(saved, appID)), .documented)
+        return (json(known == nil ? 201 : 200, resourceJSON(saved, appID)), .documented)
     }
 
     /// Returns the user who owns the known aliases; nil when no alias is known.
@@ -259,8 +259,8 @@ extension OneSignalState {
         apply(change, to: &user, call)
         user.lastActive = call.now.seconds
         apps[call.path[1]]?.save(user)
-        noteTags(change, before: before, user, &effects)
-        return (json(202, ["properties": .object(user.shownProperties)]), .documented)
+        recordTagEffect(change, before: before, user, &effects)
+        return (json(202, ["properties": .object(user.propertiesJSON)]), .documented)
     }
 
     /// Adds to a user the purchases made outside of OneSignal, which a request reports in `deltas`.
@@ -305,14 +305,14 @@ extension OneSignalState {
         try checkAliasLimit(changed)
         apps[call.path[1]]?.save(changed)
         if changed.aliases != user.aliases {
-            note("onesignal.aliases", changed, changed.shownAliases, &effects)
+            recordEffect("onesignal.aliases", changed, changed.aliasesJSON, &effects)
         }
-        return (json(200, ["identity": .object(changed.shownIdentity)]), .documented)
+        return (json(200, ["identity": .object(changed.identityJSON)]), .documented)
     }
 }
 
 extension OneSignalApp.User {
-    fileprivate var shownAliases: JSONObject {
-        JSONObject(members: shownIdentity.members.filter { $0.key != "onesignal_id" })
+    fileprivate var aliasesJSON: JSONObject {
+        JSONObject(members: identityJSON.members.filter { $0.key != "onesignal_id" })
     }
 }

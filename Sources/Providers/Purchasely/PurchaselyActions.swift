@@ -86,7 +86,7 @@ extension PurchaselyState {
         plan: String?
     ) throws(StoreAction.Refusal) -> Subscription {
         guard let holder else { throw StoreAction.Refusal("'user' or 'anonymous' is missing") }
-        let found = subscriptions.held(by: holder).filter {
+        let found = subscriptions.subscriptionsOwned(by: holder).filter {
             (plan == nil || action == .changePlan || $0.plan == plan)
         }.max { ($0.purchased, $0.id) < ($1.purchased, $1.id) }
         guard let found else {
@@ -251,7 +251,7 @@ extension PurchaselyState {
         send("SUBSCRIPTION_UNPAUSED", found, at: now)
     }
 
-    private static let ways = [
+    private static let changeEventNames = [
         "upgrade": "UPGRADED", "downgrade": "DOWNGRADED", "crossgrade": "CROSSGRADED",
     ]
 
@@ -263,7 +263,7 @@ extension PurchaselyState {
         guard let plan = body["plan"]?.string, plan != old.plan else {
             throw StoreAction.Refusal("'plan' must be given and differ from the current plan")
         }
-        guard let name = Self.ways[body["way"]?.string ?? "upgrade"] else {
+        guard let name = Self.changeEventNames[body["way"]?.string ?? "upgrade"] else {
             throw StoreAction.Refusal("'way' must be upgrade, downgrade or crossgrade")
         }
         var found = old

@@ -9,9 +9,9 @@ extension PurchaselyState {
             "/purchasely/{action}",
             "Performs an action of a user or a store at Purchasely.",
             members: members,
-            words: Action.allCases.map { ControlWord($0.rawValue, $0.summary) },
-            tells: true,
-            work: act
+            pathValues: Action.allCases.map { ControlPathValue($0.rawValue, $0.summary) },
+            sendsEvents: true,
+            handler: carryOutAction
         ),
         ProviderControl(
             "purchaselyWebhook",
@@ -22,7 +22,7 @@ extension PurchaselyState {
                 ControlMember("url", .address, "The URL that receives the events."),
                 ControlMember("signing-secret", .text, "The secret that signs the events."),
             ],
-            work: setWebhook
+            handler: setWebhook
         ),
     ]
 
@@ -53,14 +53,14 @@ extension PurchaselyState {
         ),
     ]
 
-    private static func act(
+    private static func carryOutAction(
         _ services: inout Services,
         _ call: ProviderControl.Call,
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         guard let action = Action(rawValue: call.value) else {
-            let words = Action.allCases.map { ControlWord($0.rawValue, $0.summary) }
-            throw .unknown(call.value, "Purchasely", among: words)
+            let pathValues = Action.allCases.map { ControlPathValue($0.rawValue, $0.summary) }
+            throw .unknown(call.value, "Purchasely", among: pathValues)
         }
         var body = call.body
         body["settle"] = nil

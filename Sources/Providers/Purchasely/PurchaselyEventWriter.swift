@@ -7,7 +7,8 @@ package import Conformance
 package enum PurchaselyEventWriter {
     package static func object(_ event: PurchaselyEvent) -> JSONObject {
         .present(
-            head(event) + purchase(event) + money(event) + situation(event) + dates(event)
+            identityMembers(event) + purchase(event) + money(event) + statusMembers(event)
+                + dates(event)
         )
     }
 
@@ -63,7 +64,7 @@ package enum PurchaselyEventWriter {
 
     private typealias Members = [(String, JSONValue?)]
 
-    private static func head(_ event: PurchaselyEvent) -> Members {
+    private static func identityMembers(_ event: PurchaselyEvent) -> Members {
         let (key, id) = name(event.holder)
         return [
             ("api_version", 3), ("event_name", .string(event.name)),
@@ -119,7 +120,7 @@ package enum PurchaselyEventWriter {
         ]
     }
 
-    private static func situation(_ event: PurchaselyEvent) -> Members {
+    private static func statusMembers(_ event: PurchaselyEvent) -> Members {
         // The first ACTIVATE and the first SUBSCRIPTION_STARTED lack this member (Purchasely fact
         // sheet, section 5).
         let hasNoPrevious =

@@ -11,10 +11,10 @@ extension PurchaselySender {
     ///
     /// Without a secret, the signature is not checked.
     package func proof(of request: HTTPMessage.Request, at now: Instant) -> SenderProof {
-        SenderProof(signature: secret.map { use(in: request, $0.exposed, at: now) })
+        SenderProof(signature: secret.map { checkSignature(in: request, $0.exposed, at: now) })
     }
 
-    private func use(
+    private func checkSignature(
         in request: HTTPMessage.Request,
         _ key: String,
         at now: Instant

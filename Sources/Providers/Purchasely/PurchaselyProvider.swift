@@ -12,8 +12,8 @@ extension PurchaselyState: Provider {
                 interface: "Client API",
                 method: method,
                 path: clientPath + "{app_id}/…",
-                standing: .refused,
-                isDescribed: true,
+                supportStatus: .refused,
+                isInAPIDescription: true,
                 isValidated: false,
                 deviation: "403 as for an account without custom audiences; no other call for "
                     + "backends is published"
@@ -21,7 +21,7 @@ extension PurchaselyState: Provider {
         }
     }
     package static var hints: ProviderHints {
-        ProviderHints(words: ["PURCHASELY"])
+        ProviderHints(environmentNameParts: ["PURCHASELY"])
     }
     package static let title = "Purchasely"
     package static let defaultPort = 9340
@@ -34,7 +34,7 @@ extension PurchaselyState: Provider {
 
     package static let webhookEndpoint: String? = "purchasely-webhook"
 
-    package var confided: [(name: String, secret: Secret)] {
+    package var enteredSecrets: [(name: String, secret: Secret)] {
         (webhook?.secret).map { [("purchasely-signing", $0)] } ?? []
     }
 
@@ -64,7 +64,7 @@ extension PurchaselyState: Provider {
             ]
             response = HTTPMessage.Response(200, json: ["purchasely": .object(ready)])
         } else if request.path.hasPrefix(Self.clientPath) {
-            response = Self.client(request)
+            response = Self.clientResponse(request)
         } else {
             response = Self.refusal(
                 404,
@@ -76,7 +76,7 @@ extension PurchaselyState: Provider {
         return Reply(response, .inferred, of: "purchasely")
     }
 
-    private static func client(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
+    private static func clientResponse(_ request: HTTPMessage.Request) -> HTTPMessage.Response {
         guard request.authorization?.scheme == "bearer" else {
             return refusal(401, "UNAUTHORIZED", "A Bearer token is required.")
         }
@@ -95,7 +95,7 @@ extension PurchaselyState: Provider {
         HTTPMessage.Response(status, json: ["error": .string(text), "code": .string(code)])
     }
 
-    package mutating func keep(from old: PurchaselyState) {
+    package mutating func copyConfiguration(from old: PurchaselyState) {
         settings = old.settings
         webhook = old.webhook
     }
@@ -135,7 +135,7 @@ extension PurchaselyState: Provider {
 
     /// Recognizes a published webhook body of version 3 (Purchasely fact sheet, section 5) or of
     /// version 2 (section 8).
-    package static func event(in value: JSONValue) -> ShownEvent? {
+    package static func event(in value: JSONValue) -> EventSummary? {
         let isCurrent = value["event_name"]?.string != nil && value["event_id"]?.string != nil
         let isOld = value["name"]?.string != nil && value["properties"]?.object != nil
         guard isCurrent || isOld else { return nil }
@@ -143,7 +143,7 @@ extension PurchaselyState: Provider {
         let time =
             value["event_created_at_ms"]?.int64.map(Instant.init(milliseconds:))
             ?? written?.string.flatMap { Instant(iso8601: $0) }
-        return ShownEvent(
+        return EventSummary(
             body: value,
             id: value["event_id"]?.string,
             type: (value["event_name"] ?? value["name"])?.string,

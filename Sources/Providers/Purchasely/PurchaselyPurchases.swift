@@ -17,20 +17,20 @@ extension PurchaselyState {
         guard types.contains(type) else {
             throw StoreAction.Refusal("'type' must be one of \(types.joined(separator: ", "))")
         }
-        let made = made(type, body, at: now)
-        subscriptions[made.id] = made
-        send("ACTIVATE", made, at: now)
-        guard !made.isOneTime else { return }
-        send("SUBSCRIPTION_STARTED", made, at: now)
-        switch made.offerType {
-        case "FREE_TRIAL": send("TRIAL_STARTED", made, at: now)
+        let newSubscription = newSubscription(type, body, at: now)
+        subscriptions[newSubscription.id] = newSubscription
+        send("ACTIVATE", newSubscription, at: now)
+        guard !newSubscription.isOneTime else { return }
+        send("SUBSCRIPTION_STARTED", newSubscription, at: now)
+        switch newSubscription.offerType {
+        case "FREE_TRIAL": send("TRIAL_STARTED", newSubscription, at: now)
         case "INTRO_OFFER", "PROMO_CODE", "PROMOTIONAL_OFFER":
-            send(made.offerType + "_STARTED", made, at: now)
-        default: charge(made, "SUBSCRIPTION_STARTED", made.price, at: now)
+            send(newSubscription.offerType + "_STARTED", newSubscription, at: now)
+        default: charge(newSubscription, "SUBSCRIPTION_STARTED", newSubscription.price, at: now)
         }
     }
 
-    private mutating func made(
+    private mutating func newSubscription(
         _ type: String,
         _ body: JSONObject,
         at now: Instant
@@ -98,7 +98,9 @@ extension PurchaselyState {
         everything: Bool,
         at now: Instant
     ) {
-        let moving = subscriptions.held(by: loser).filter { everything || !$0.isOneTime }
+        let moving = subscriptions.subscriptionsOwned(by: loser).filter {
+            everything || !$0.isOneTime
+        }
         for old in moving {
             var moved = old
             moved.userID = winner

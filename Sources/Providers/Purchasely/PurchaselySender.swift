@@ -48,8 +48,8 @@ package struct PurchaselySender: Sendable {
             ]
         }
         let fresh = String(now.seconds)
-        let old = String(now.seconds - Delivery.Signature.distance)
-        let ahead = String(now.seconds + Delivery.Signature.distance)
+        let old = String(now.seconds - Delivery.Signature.timestampOffset)
+        let ahead = String(now.seconds + Delivery.Signature.timestampOffset)
         let deprecated = HTTPMessage.Field(
             PurchaselySignature.deprecatedName,
             PurchaselySignature.deprecatedCode(timestamp: fresh, secret: key)

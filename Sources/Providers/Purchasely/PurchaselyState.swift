@@ -55,7 +55,7 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
 
     package var settings = PurchaselySettings()
     package var webhook: PurchaselyWebhook?
-    package internal(set) var subscriptions = PurchaselyBook()
+    package internal(set) var subscriptions = PurchaselyTable()
     var ids: IDSource
     private var outgoing: [Event] = []
 
@@ -89,12 +89,14 @@ package struct PurchaselyState: Hashable, Codable, Sendable {
 
     /// The next time at which a subscription changes without an action; nil when there is no such
     /// time.
-    package var nextMoment: Instant? { subscriptions.nextDue?.time }
+    package var nextChangeTime: Instant? { subscriptions.nextDue?.time }
 
     /// Returns the expected number of automatic renewals of subscriptions until a time.
     package func renewalCount(by time: Instant) -> Int {
         subscriptions.all.reduce(0) { count, found in
-            guard found.isActive, let next = found.moment, next <= time else { return count }
+            guard found.isActive, let next = found.nextChangeTime, next <= time else {
+                return count
+            }
             let period = Self.period(found.plan).milliseconds
             return count + 1 + Int((time - next).milliseconds / period)
         }

@@ -1,34 +1,34 @@
 package import Conformance
 
 extension PurchaselyState {
-    package func subscribers(at now: Instant) -> [ShownSubscriber] {
+    package func subscribers(at now: Instant) -> [SubscriberSummary] {
         Dictionary(grouping: subscriptions.all, by: \.holder).map { holder, held in
             let held = held.sorted { $0.originallyPurchased < $1.originallyPurchased }
             let others = Set(held.compactMap(\.anonymousID)).subtracting([holder]).sorted()
-            return ShownSubscriber(
+            return SubscriberSummary(
                 ids: [holder] + others,
-                seen: held.map(\.purchased).max() ?? now,
-                access: Set(held.filter { $0.isActive }.map(\.plan)).sorted(),
-                holdings: held.map(\.shown)
+                lastSeen: held.map(\.purchased).max() ?? now,
+                activeEntitlements: Set(held.filter { $0.isActive }.map(\.plan)).sorted(),
+                purchases: held.map(\.purchaseSummary)
             )
         }
     }
 }
 
 extension PurchaselyState.Subscription {
-    fileprivate var shown: ShownSubscriber.Holding {
-        ShownSubscriber.Holding(
+    fileprivate var purchaseSummary: SubscriberSummary.PurchaseSummary {
+        SubscriberSummary.PurchaseSummary(
             plan,
             store: store,
             environment: environment,
             state: state,
-            began: originallyPurchased,
-            period: purchased,
-            ends: effectiveEnd
+            firstPurchased: originallyPurchased,
+            periodStart: purchased,
+            accessEnd: effectiveEnd
         )
     }
 
-    private var state: ShownSubscriber.Holding.State {
+    private var state: SubscriberSummary.PurchaseSummary.State {
         if status == "PAUSED" { return .paused }
         if status == "REVOKED" { return .refunded }
         guard isActive else { return .ended }

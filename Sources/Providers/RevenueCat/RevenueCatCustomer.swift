@@ -138,13 +138,13 @@ package struct Customer: Hashable, Codable, Sendable {
     }
 
     /// Moves a one-time purchase from the visible purchases to `refundedOneTime`.
-    package mutating func hide(_ purchase: Purchase) {
+    package mutating func hideRefunded(_ purchase: Purchase) {
         remove(purchase)
         refundedOneTime = (refundedOneTime ?? []) + [purchase]
     }
 
     /// Adds the purchases and the balances of another customer to this one.
-    package mutating func take(from other: Customer) {
+    package mutating func takePurchases(from other: Customer) {
         subscriptions.merge(other.subscriptions) { $0.asOf >= $1.asOf ? $0 : $1 }
         oneTime.merge(other.oneTime, uniquingKeysWith: +)
         if let more = other.refundedOneTime {
@@ -157,7 +157,7 @@ package struct Customer: Hashable, Codable, Sendable {
 
     // MARK: CustomerInfo, section 4.2
 
-    package func info(at now: Instant, showsAttributes: Bool) -> JSONValue {
+    package func customerInfo(at now: Instant, showsAttributes: Bool) -> JSONValue {
         let subscriptions = subscriptions.sorted { $0.key < $1.key }
         let oneTime = oneTime.sorted { $0.key < $1.key }
         var entitlements = JSONObject()

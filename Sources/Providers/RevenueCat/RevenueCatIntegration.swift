@@ -14,14 +14,14 @@ extension RevenueCatState {
         guard let names = Self.integrationNames[type],
             let id = event["app_user_id"]?.string, let customer = customer(id)
         else { return nil }
-        func attribute(_ name: String) -> String? {
+        func attributeValue(_ name: String) -> String? {
             customer.attributes[name]?["value"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
         let tags = tags(of: event, type, names)
         guard !tags.members.isEmpty else { return nil }
         let app = settings.oneSignalApp
         let header = [HTTPMessage.Field("content-type", "application/json")]
-        if let user = attribute("$onesignalUserId") {
+        if let user = attributeValue("$onesignalUserId") {
             return HTTPMessage.Request(
                 "PATCH",
                 "/apps/\(app)/users/by/onesignal_id/\(user.percentEncoded)",
@@ -29,7 +29,7 @@ extension RevenueCatState {
                 body: JSONValue.object(["properties": ["tags": .object(tags)]]).bytes
             )
         }
-        guard let player = attribute("$onesignalId") else { return nil }
+        guard let player = attributeValue("$onesignalId") else { return nil }
         return HTTPMessage.Request(
             "PUT",
             "/api/v1/players/\(player.percentEncoded)",

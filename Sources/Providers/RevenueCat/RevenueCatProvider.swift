@@ -5,7 +5,7 @@ extension RevenueCatState: Provider {
     package static let hosts = [ServiceHost("api.revenuecat.com")]
     package static var hints: ProviderHints {
         ProviderHints(
-            words: ["REVENUECAT", "REVENUE_CAT", "RC"],
+            environmentNameParts: ["REVENUECAT", "REVENUE_CAT", "RC"],
             packages: ["revenuecat", "@revenuecat/purchases-typescript-internal"]
         )
     }
@@ -14,7 +14,7 @@ extension RevenueCatState: Provider {
     package static var operations: [ServiceOperation] {
         V1Operation.table.operations + V2Operation.table.operations
     }
-    package static let setsOffOthers = true
+    package static let affectsOtherFakes = true
     package static let secrets = ProviderSecrets(
         headers: ["authorization", WebhookSignature.fieldName.lowercased()],
         members: [
@@ -30,7 +30,7 @@ extension RevenueCatState: Provider {
         self.init(key: key, settings: RevenueCatSettings(), seed: seed)
     }
 
-    package mutating func keep(from old: RevenueCatState) {
+    package mutating func copyConfiguration(from old: RevenueCatState) {
         settings = old.settings
         webhooks = old.webhooks
         catalog = old.catalog
@@ -50,7 +50,7 @@ extension RevenueCatState: Provider {
         rateLimited(milliseconds, isV2: request.path.hasPrefix("/v2/"))
     }
 
-    package var confided: [(name: String, secret: Secret)] {
+    package var enteredSecrets: [(name: String, secret: Secret)] {
         var found: [(name: String, secret: Secret?)] = [("revenuecat-key", key)]
         for webhook in webhooks {
             found.append(("revenuecat-authorization", webhook.authorization))
@@ -105,7 +105,7 @@ extension RevenueCatState: Provider {
     }
 
     private static func queue(_ event: JSONObject, _ services: inout Services, at now: Instant) {
-        for webhook in services.revenueCat.webhooks where webhook.takes(event) {
+        for webhook in services.revenueCat.webhooks where webhook.accepts(event) {
             services.queue.add(
                 party,
                 to: webhook.id,
@@ -156,14 +156,14 @@ extension RevenueCatState: Provider {
 
     /// Recognizes a RevenueCat event: a complete webhook body, or only the event as the dashboard
     /// shows it.
-    package static func event(in value: JSONValue) -> ShownEvent? {
+    package static func event(in value: JSONValue) -> EventSummary? {
         let event = value["event"] ?? value
         let isNamed = (event["id"] ?? event["event_id"])?.string != nil
         guard event["type"]?.string != nil, isNamed,
             value["event"] != nil || event["event_timestamp_ms"] != nil
                 || event["app_user_id"] != nil
         else { return nil }
-        return ShownEvent(
+        return EventSummary(
             body: value["event"] == nil ? ["api_version": "1.0", "event": value] : value,
             id: (event["id"] ?? event["event_id"])?.string,
             type: event["type"]?.string,
@@ -198,6 +198,6 @@ extension RevenueCatState {
     package func isClosedToForeignPages(_ request: HTTPMessage.Request) -> Bool {
         guard key == nil, !["GET", "HEAD"].contains(request.method) else { return false }
         let credential = request.authorization?.credential ?? ""
-        return !Self.appKeys.contains(where: credential.hasPrefix)
+        return !Self.publicKeyPrefixes.contains(where: credential.hasPrefix)
     }
 }

@@ -119,7 +119,7 @@ package struct WebhookConfiguration: Hashable, Sendable {
     }
 
     /// Whether an event passes the filters of this webhook.
-    package func takes(_ event: JSONObject) -> Bool {
+    package func accepts(_ event: JSONObject) -> Bool {
         let type = event["type"]?.string ?? ""
         let place = event["environment"]?.string ?? event["purchase_environment"]?.string
         if let environment, let place, place != environment { return false }
@@ -167,7 +167,7 @@ package struct Catalog: Hashable, Codable, Sendable {
         /// The allowed lengths of a subscription period in days.
         ///
         /// A shorter period would renew endlessly.
-        static let daysGiven: ClosedRange<Int64> = 1...36_500
+        static let validDays: ClosedRange<Int64> = 1...36_500
 
         private enum CodingKeys: String, CodingKey {
             case days, trialDays, price, currency, exchangeRate, entitlements, basePlan
@@ -183,7 +183,7 @@ package struct Catalog: Hashable, Codable, Sendable {
             exchangeRate = try saved.decode(Double.self, forKey: .exchangeRate)
             entitlements = try saved.decode([String].self, forKey: .entitlements)
             basePlan = try saved.decodeIfPresent(String.self, forKey: .basePlan)
-            guard days.map(Self.daysGiven.contains) ?? true else {
+            guard days.map(Self.validDays.contains) ?? true else {
                 throw DecodingError.dataCorruptedError(
                     forKey: .days,
                     in: saved,
@@ -201,12 +201,12 @@ package struct Catalog: Hashable, Codable, Sendable {
     /// The sorted IDs of all products on sale.
     ///
     /// If no product is defined, these are two default products.
-    package var sold: [String] {
+    package var sellableProductIDs: [String] {
         products.isEmpty ? ["premium_monthly", "premium_yearly"] : products.keys.sorted()
     }
 
     /// The product that the fake uses for a receipt that names no product.
-    package var first: String { sold.first ?? "premium_monthly" }
+    package var first: String { sellableProductIDs.first ?? "premium_monthly" }
 
     /// Returns the product with this ID.
     ///

@@ -10,7 +10,7 @@ package struct RevenueCatState: Hashable, Sendable {
     package var webhooks: [WebhookConfiguration] = []
     /// The API key that callers must send; nil to accept every caller.
     package var key: Secret?
-    var customers = CustomerBook()
+    var customers = CustomerTable()
     var customerByID: SharedTable<String, Int> = [:]
     @StoredCount private var nextCustomer = 0
     var ids: IDSource
@@ -25,11 +25,11 @@ package struct RevenueCatState: Hashable, Sendable {
     /// Earlier states that REST still returns while it lags behind the webhook, oldest first.
     ///
     /// Each has the time at which REST stops returning it.
-    private var past: [Past] = []
+    private var past: [LaggedState] = []
 
-    private struct Past: Hashable, Codable {
+    private struct LaggedState: Hashable, Codable {
         let until: Instant
-        let customers: CustomerBook
+        let customers: CustomerTable
     }
 
     package init(
@@ -55,25 +55,27 @@ package struct RevenueCatState: Hashable, Sendable {
     package func peekEvents() -> [JSONObject] { outgoing }
 
     /// Sends a webhook event that was created outside the store model.
-    package mutating func announce(_ event: JSONObject) { emit(event) }
+    package mutating func enqueueExternal(_ event: JSONObject) { emit(event) }
 
     package mutating func newEventID() -> String { ids.uuid().uppercased() }
 
     mutating func emit(_ event: JSONObject) { outgoing.append(event) }
 
-    mutating func putFirst(_ event: JSONObject) { outgoing.insert(event, at: 0) }
+    mutating func emitFirst(_ event: JSONObject) { outgoing.insert(event, at: 0) }
 
     // MARK: REST lag
 
     /// Saves the current state, which REST returns until the lag is over.
     ///
     /// Must be called before each change of customers.
-    mutating func remember(at now: Instant) {
+    mutating func saveLaggedState(at now: Instant) {
         guard settings.restLagSeconds > 0 else { return }
-        past.append(Past(until: now + .seconds(settings.restLagSeconds), customers: customers))
+        past.append(
+            LaggedState(until: now + .seconds(settings.restLagSeconds), customers: customers)
+        )
     }
 
-    mutating func shownCustomer(_ number: Int, at now: Instant) -> Customer? {
+    mutating func laggedCustomer(_ number: Int, at now: Instant) -> Customer? {
         past.removeAll { $0.until <= now }
         return past.first?.customers[number] ?? customers[number]
     }
@@ -106,7 +108,7 @@ package struct RevenueCatState: Hashable, Sendable {
         return number
     }
 
-    mutating func see(_ id: String, _ now: Instant, platform: String? = nil) -> Int {
+    mutating func recordActivity(_ id: String, _ now: Instant, platform: String? = nil) -> Int {
         let number = customer(named: [id], original: id, now)
         customers[number]?.lastSeenID = id
         if let platform {
@@ -116,7 +118,7 @@ package struct RevenueCatState: Hashable, Sendable {
         return number
     }
 
-    mutating func forget(_ number: Int) {
+    mutating func removeCustomer(_ number: Int) {
         guard let customer = customers[number] else { return }
         customers[number] = nil
         for id in customer.ids where customerByID[id] == number { customerByID[id] = nil }
@@ -135,7 +137,7 @@ package struct RevenueCatState: Hashable, Sendable {
         if gone.firstSeen < kept.firstSeen { kept.originalID = gone.originalID }
         kept.firstSeen = min(kept.firstSeen, gone.firstSeen)
         kept.ids = gone.ids + kept.ids
-        kept.take(from: gone)
+        kept.takePurchases(from: gone)
         for member in gone.attributes.members where kept.attributes[member.key] == nil {
             kept.attributes[member.key] = member.value
         }
@@ -149,7 +151,7 @@ package struct RevenueCatState: Hashable, Sendable {
         customers[source]?.subscriptions = [:]
         customers[source]?.oneTime = [:]
         customers[source]?.refundedOneTime = nil
-        customers[target]?.take(from: moved)
+        customers[target]?.takePurchases(from: moved)
     }
 
     static func instant(_ value: JSONValue?) -> Instant? {

@@ -1,35 +1,35 @@
 package import Conformance
 
 extension RevenueCatState {
-    package func subscribers(at now: Instant) -> [ShownSubscriber] {
+    package func subscribers(at now: Instant) -> [SubscriberSummary] {
         customers.all.map { customer in
             let purchases = customer.purchases
             let active = purchases.filter { $0.isActive(at: now) }
             let id = customer.currentID
-            return ShownSubscriber(
+            return SubscriberSummary(
                 ids: [id] + customer.ids.filter { $0 != id },
-                seen: customer.lastSeen,
-                access: Set(active.flatMap(\.entitlements)).sorted(),
-                holdings: purchases.map { $0.shown(at: now) }
+                lastSeen: customer.lastSeen,
+                activeEntitlements: Set(active.flatMap(\.entitlements)).sorted(),
+                purchases: purchases.map { $0.purchaseSummary(at: now) }
             )
         }
     }
 }
 
 extension Purchase {
-    fileprivate func shown(at now: Instant) -> ShownSubscriber.Holding {
-        ShownSubscriber.Holding(
+    fileprivate func purchaseSummary(at now: Instant) -> SubscriberSummary.PurchaseSummary {
+        SubscriberSummary.PurchaseSummary(
             webhookProductID,
             store: store,
             environment: environment,
             state: state(at: now),
-            began: originallyPurchased,
-            period: purchased,
-            ends: refunded ?? effectiveEnd
+            firstPurchased: originallyPurchased,
+            periodStart: purchased,
+            accessEnd: refunded ?? effectiveEnd
         )
     }
 
-    private func state(at now: Instant) -> ShownSubscriber.Holding.State {
+    private func state(at now: Instant) -> SubscriberSummary.PurchaseSummary.State {
         if refunded != nil { return .refunded }
         if isPaused { return .paused }
         guard isActive(at: now) else { return .ended }

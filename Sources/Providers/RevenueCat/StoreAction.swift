@@ -109,7 +109,7 @@ package struct StoreAction: Hashable, Codable, Sendable {
     static let environments = ["PRODUCTION", "SANDBOX"]
     static let periods = ["NORMAL", "TRIAL", "INTRO", "PREPAID"]
     /// The times at which a product change can take effect: now, or at the end of the period.
-    static let moments = ["now", "period-end"]
+    static let effectTimes = ["now", "period-end"]
     private static let fields = Set(members.map(\.name) + ["namespace", "settle"])
 
     /// Creates an action from the body of a control API request.
@@ -139,7 +139,7 @@ package struct StoreAction: Hashable, Codable, Sendable {
         grace = try fields.span("grace")
         by = try fields.span("by")
         if let when = try fields.text("when") {
-            guard Self.moments.contains(when) else {
+            guard Self.effectTimes.contains(when) else {
                 throw Refusal("'when' is '\(when)', which is neither now nor period-end")
             }
             isAtPeriodEnd = when == "period-end"

@@ -76,7 +76,7 @@ package struct WebhookSender: Sendable {
         func sign(_ body: [UInt8], key: String = key, age: Int64 = 0) -> WebhookSignature {
             WebhookSignature(signing: body, key: key, at: now.seconds - age)
         }
-        let far = Delivery.Signature.distance
+        let far = Delivery.Signature.timestampOffset
         switch use {
         case .configured: return sign(body).description
         case .missing, .deprecatedOnly: return nil

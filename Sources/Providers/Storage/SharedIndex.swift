@@ -50,12 +50,12 @@ package struct SharedIndex<
         skipping isBefore: (Key) -> Bool,
         while isWanted: (Key) -> Bool
     ) -> [ID] {
-        entries.run(skipping: { isBefore($0.key) }, while: { isWanted($0.key) }).map(\.id)
+        entries.elements(skipping: { isBefore($0.key) }, while: { isWanted($0.key) }).map(\.id)
     }
 
     /// Returns the entries from the start of the index up to this key, including the key itself.
     package func entries(through key: Key) -> [Entry] {
-        entries.run(skipping: { _ in false }, while: { $0.key <= key })
+        entries.elements(skipping: { _ in false }, while: { $0.key <= key })
     }
 
     /// Returns at most `limit` IDs of the index, starting at the entry with this rank (0 for the

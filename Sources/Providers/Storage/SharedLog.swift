@@ -2,20 +2,20 @@
 ///
 /// Copies share the parts that are equal.
 package struct SharedLog<Value: Hashable & Sendable>: Hashable, Sendable {
-    private struct Line: Hashable, Sendable {
+    private struct NumberedValue: Hashable, Sendable {
         let number: Int
         let value: Value
     }
 
-    private struct Place: Hashable, Comparable, Sendable {
+    private struct OrderedKey: Hashable, Comparable, Sendable {
         let number: Int
         let key: String
 
-        static func < (left: Place, right: Place) -> Bool { left.number < right.number }
+        static func < (left: OrderedKey, right: OrderedKey) -> Bool { left.number < right.number }
     }
 
-    private var lines: SharedTable<String, Line> = [:]
-    private var order = SharedOrder<Place>()
+    private var valuesByKey: SharedTable<String, NumberedValue> = [:]
+    private var order = SharedOrder<OrderedKey>()
     private var nextNumber = 0
 
     package init() {}
@@ -28,20 +28,20 @@ package struct SharedLog<Value: Hashable & Sendable>: Hashable, Sendable {
         for value in values { append(value, as: key(value)) }
     }
 
-    package subscript(key: String) -> Value? { lines[key]?.value }
+    package subscript(key: String) -> Value? { valuesByKey[key]?.value }
 
     package mutating func append(_ value: Value, as key: String) {
         remove(key)
-        lines[key] = Line(number: nextNumber, value: value)
-        order.insert(Place(number: nextNumber, key: key))
+        valuesByKey[key] = NumberedValue(number: nextNumber, value: value)
+        order.insert(OrderedKey(number: nextNumber, key: key))
         nextNumber += 1
     }
 
     package mutating func remove(_ key: String) {
-        guard let old = lines.removeValue(forKey: key) else { return }
-        order.remove(Place(number: old.number, key: key))
+        guard let old = valuesByKey.removeValue(forKey: key) else { return }
+        order.remove(OrderedKey(number: old.number, key: key))
     }
 
     /// All values in the order of their insertion.
-    package var all: [Value] { order.all.compactMap { lines[$0.key]?.value } }
+    package var all: [Value] { order.all.compactMap { valuesByKey[$0.key]?.value } }
 }

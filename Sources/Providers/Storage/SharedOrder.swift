@@ -18,12 +18,12 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     package init() {}
 
     package var first: Element? {
-        StoredWork.note()
+        StorageStepCounter.countSteps()
         return blocks.first?.first
     }
 
     package mutating func insert(_ element: Element) {
-        let (number, place) = position { $0 < element }
+        let (number, offset) = position { $0 < element }
         guard number < blocks.count else {
             // The new element is the largest one. Elements that are appended in order fill whole
             // blocks.
@@ -35,8 +35,8 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
             count += 1
             return
         }
-        if blocks[number][place] == element { return }
-        blocks[number].insert(element, at: place)
+        if blocks[number][offset] == element { return }
+        blocks[number].insert(element, at: offset)
         count += 1
         guard blocks[number].count > Self.blockMax else { return }
         let half = blocks[number].count / 2
@@ -46,9 +46,9 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     }
 
     package mutating func remove(_ element: Element) {
-        let (number, place) = position { $0 < element }
-        guard number < blocks.count, blocks[number][place] == element else { return }
-        blocks[number].remove(at: place)
+        let (number, offset) = position { $0 < element }
+        guard number < blocks.count, blocks[number][offset] == element else { return }
+        blocks[number].remove(at: offset)
         count -= 1
         if blocks[number].isEmpty {
             blocks.remove(at: number)
@@ -62,8 +62,8 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
 
     /// Returns at most `limit` elements that follow this element, in order.
     package func prefix(_ limit: Int, after element: Element) -> [Element] {
-        let (number, place) = position { $0 <= element }
-        return number < blocks.count ? page(from: number, place, limit) : []
+        let (number, offset) = position { $0 <= element }
+        return number < blocks.count ? page(from: number, offset, limit) : []
     }
 
     /// Returns at most `limit` elements, starting at the element with this rank (0 for the first),
@@ -81,8 +81,8 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     ///
     /// The closure must return true for all earlier elements and false for all later ones.
     package func first(skipping isBefore: (Element) -> Bool) -> Element? {
-        let (number, place) = position(isBefore)
-        return number < blocks.count ? blocks[number][place] : nil
+        let (number, offset) = position(isBefore)
+        return number < blocks.count ? blocks[number][offset] : nil
     }
 
     /// Returns a sequence of adjacent elements of the set, in order.
@@ -92,31 +92,31 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     ///   - isWanted: Returns true for the wanted elements, and false for the first element after
     ///     them.
     /// - Returns: All wanted elements.
-    package func run(
+    package func elements(
         skipping isBefore: (Element) -> Bool,
         while isWanted: (Element) -> Bool
     ) -> [Element] {
         var found: [Element] = []
-        var (number, place) = position(isBefore)
+        var (number, offset) = position(isBefore)
         while number < blocks.count {
-            for element in blocks[number][place...] {
-                StoredWork.note()
+            for element in blocks[number][offset...] {
+                StorageStepCounter.countSteps()
                 guard isWanted(element) else { return found }
                 found.append(element)
             }
-            (number, place) = (number + 1, 0)
+            (number, offset) = (number + 1, 0)
         }
         return found
     }
 
-    private func page(from first: Int, _ place: Int, _ limit: Int) -> [Element] {
-        var (found, place): ([Element], Int) = ([], place)
+    private func page(from first: Int, _ offset: Int, _ limit: Int) -> [Element] {
+        var (found, offset): ([Element], Int) = ([], offset)
         for block in blocks[first...] {
             guard found.count < limit else { break }
-            found += block[place...].prefix(limit - found.count)
-            place = 0
+            found += block[offset...].prefix(limit - found.count)
+            offset = 0
         }
-        StoredWork.note(found.count)
+        StorageStepCounter.countSteps(found.count)
         return found
     }
 
@@ -126,10 +126,10 @@ package struct SharedOrder<Element: Comparable & Sendable>: Sendable {
     /// Returns the position of the first element for which `isBefore` is false.
     ///
     /// If there is no such element, the position is in the block after the last one.
-    private func position(_ isBefore: (Element) -> Bool) -> (block: Int, place: Int) {
-        StoredWork.note()
+    private func position(_ isBefore: (Element) -> Bool) -> (block: Int, offset: Int) {
+        StorageStepCounter.countSteps()
         let block = Self.partition(blocks.count) { number in
-            StoredWork.note()
+            StorageStepCounter.countSteps()
             return blocks[number].last.map(isBefore) ?? false
         }
         guard block < blocks.count else { return (block, 0) }

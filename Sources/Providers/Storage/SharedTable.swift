@@ -5,7 +5,7 @@ internal import HashTreeCollections
 /// Copying costs nothing, and the first change after it copies only one path of the tree.
 ///
 /// A fake stores all data whose amount is unlimited in such tables. Each element that is read or
-/// written counts as a step (`StoredWork`).
+/// written counts as a step (`StorageStepCounter`).
 package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A reference to a value.
     ///
@@ -24,11 +24,11 @@ package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
     package subscript(key: Key) -> Value? {
         get {
-            StoredWork.note()
+            StorageStepCounter.countSteps()
             return tree[key]?.value
         }
         set {
-            StoredWork.note()
+            StorageStepCounter.countSteps()
             tree[key] = newValue.map(Box.init)
         }
     }
@@ -39,26 +39,26 @@ package struct SharedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     }
 
     package mutating func removeValue(forKey key: Key) -> Value? {
-        StoredWork.note()
+        StorageStepCounter.countSteps()
         return tree.removeValue(forKey: key)?.value
     }
 
     /// The keys of the table in no particular order.
     ///
-    /// Each key that is read counts as a step (`StoredWork`).
+    /// Each key that is read counts as a step (`StorageStepCounter`).
     package var keys: some Sequence<Key> {
         tree.keys.lazy.map { key in
-            StoredWork.note()
+            StorageStepCounter.countSteps()
             return key
         }
     }
 
     /// The values of the table in no particular order.
     ///
-    /// Each value that is read counts as a step (`StoredWork`).
+    /// Each value that is read counts as a step (`StorageStepCounter`).
     package var values: some Sequence<Value> {
         tree.values.lazy.map { box in
-            StoredWork.note()
+            StorageStepCounter.countSteps()
             return box.value
         }
     }

@@ -72,13 +72,13 @@ package struct DeliveryQueue: Hashable, Sendable {
     private var finished: Deque<Int> = []
     private var numbers = SharedOrder<Int>()
     /// The numbers of the deliveries that wait for no other delivery, by their due time.
-    private var ready = SharedIndex<Instant, Int>()
+    private var numbersByDueTime = SharedIndex<Instant, Int>()
     /// The numbers of the unfinished deliveries, by order key.
     ///
     /// Each delivery waits for the earlier ones with the same key.
-    private var lines = SharedIndex<String, Int>()
+    private var unfinishedByOrderKey = SharedIndex<String, Int>()
     /// The numbers of the deliveries, by the ID of their event.
-    private var events = SharedIndex<String, Int>()
+    private var numbersByEventID = SharedIndex<String, Int>()
 
     package init() {}
 
@@ -118,8 +118,8 @@ package struct DeliveryQueue: Hashable, Sendable {
         )
         deliveries[nextNumber] = delivery
         nextNumber += 1
-        enlist(delivery)
-        wait(delivery)
+        indexDelivery(delivery)
+        scheduleIfFirst(delivery)
     }
 
     /// Sends an event again immediately by adding new deliveries.
@@ -138,10 +138,10 @@ package struct DeliveryQueue: Hashable, Sendable {
         _ eventID: String,
         to configuration: String?,
         as number: Int? = nil,
-        changed change: (Exchange.Party) -> ShownEvent? = { _ in nil },
+        changed change: (Exchange.Party) -> EventSummary? = { _ in nil },
         at now: Instant
     ) -> Int {
-        let found = events.ids(under: eventID).compactMap { deliveries[$0] }
+        let found = numbersByEventID.ids(under: eventID).compactMap { deliveries[$0] }
             .filter { configuration == nil || $0.configuration == configuration }
             .filter { number == nil || $0.number == number }
         var seen: Set<String> = []
@@ -164,14 +164,14 @@ package struct DeliveryQueue: Hashable, Sendable {
 
     /// The earliest due time of a delivery that waits for no other delivery; nil when there is
     /// none.
-    package var nextDue: Instant? { ready.first?.key }
+    package var nextDue: Instant? { numbersByDueTime.first?.key }
 
     /// Returns the deliveries that are due and marks them as underway.
     ///
     /// Of several deliveries with the same order key, it returns only the oldest.
     package mutating func take(by now: Instant) -> [WebhookDelivery] {
-        ready.entries(through: now).compactMap { entry in
-            ready.remove(entry.id, under: entry.key)
+        numbersByDueTime.entries(through: now).compactMap { entry in
+            numbersByDueTime.remove(entry.id, under: entry.key)
             let delivery = deliveries[entry.id]
             deliveries[entry.id]?.state = .underway
             return delivery
@@ -199,7 +199,7 @@ package struct DeliveryQueue: Hashable, Sendable {
             delivery.state = .failed
         }
         deliveries[number] = delivery
-        if delivery.state == .waiting { wait(delivery) } else { retire(delivery) }
+        if delivery.state == .waiting { scheduleIfFirst(delivery) } else { markFinished(delivery) }
     }
 
     /// Makes deliveries wait for a new attempt if their attempt was in progress when the sender was
@@ -207,15 +207,17 @@ package struct DeliveryQueue: Hashable, Sendable {
     package mutating func recoverUnderway() {
         for delivery in all where delivery.state == .underway {
             deliveries[delivery.number]?.state = .waiting
-            if let waiting = deliveries[delivery.number] { wait(waiting) }
+            if let waiting = deliveries[delivery.number] { scheduleIfFirst(waiting) }
         }
     }
 
-    private mutating func retire(_ delivery: WebhookDelivery) {
-        for key in delivery.orderKeys { lines.remove(delivery.number, under: key) }
+    private mutating func markFinished(_ delivery: WebhookDelivery) {
+        for key in delivery.orderKeys { unfinishedByOrderKey.remove(delivery.number, under: key) }
         // The next delivery with each of these keys no longer waits for this one.
         for key in delivery.orderKeys {
-            if let next = lines.firstID(under: key).flatMap({ deliveries[$0] }) { wait(next) }
+            if let next = unfinishedByOrderKey.firstID(under: key).flatMap({ deliveries[$0] }) {
+                scheduleIfFirst(next)
+            }
         }
         finished.append(delivery.number)
         finishedBytes += delivery.body.utf8.count
@@ -226,7 +228,7 @@ package struct DeliveryQueue: Hashable, Sendable {
             droppedCount += 1
             if let old = deliveries.removeValue(forKey: gone) {
                 finishedBytes -= old.body.utf8.count
-                events.remove(gone, under: old.eventID)
+                numbersByEventID.remove(gone, under: old.eventID)
             }
             numbers.remove(gone)
         }
@@ -234,20 +236,22 @@ package struct DeliveryQueue: Hashable, Sendable {
 
     // MARK: Order
 
-    private mutating func enlist(_ delivery: WebhookDelivery) {
+    private mutating func indexDelivery(_ delivery: WebhookDelivery) {
         numbers.insert(delivery.number)
-        events.insert(delivery.number, under: delivery.eventID)
+        numbersByEventID.insert(delivery.number, under: delivery.eventID)
         guard !delivery.isOver else { return }
-        for key in delivery.orderKeys { lines.insert(delivery.number, under: key) }
+        for key in delivery.orderKeys { unfinishedByOrderKey.insert(delivery.number, under: key) }
     }
 
     /// Schedules a delivery for its due time, unless it must wait for an earlier delivery with the
     /// same order key.
-    private mutating func wait(_ delivery: WebhookDelivery) {
+    private mutating func scheduleIfFirst(_ delivery: WebhookDelivery) {
         guard delivery.state == .waiting,
-            delivery.orderKeys.allSatisfy({ lines.firstID(under: $0) == delivery.number })
+            delivery.orderKeys.allSatisfy({
+                unfinishedByOrderKey.firstID(under: $0) == delivery.number
+            })
         else { return }
-        ready.insert(delivery.number, under: delivery.due)
+        numbersByDueTime.insert(delivery.number, under: delivery.due)
     }
 }
 
@@ -272,8 +276,8 @@ extension DeliveryQueue: Codable {
         finished = Deque(try saved.decode([Int].self, forKey: .finished))
         droppedCount = try saved.decodeIfPresent(Int.self, forKey: .droppedCount) ?? 0
         for number in finished { finishedBytes += deliveries[number]?.body.utf8.count ?? 0 }
-        for delivery in deliveries.values { enlist(delivery) }
-        for delivery in deliveries.values { wait(delivery) }
+        for delivery in deliveries.values { indexDelivery(delivery) }
+        for delivery in deliveries.values { scheduleIfFirst(delivery) }
     }
 
     private func isNumbered(_ key: Int) -> Bool {

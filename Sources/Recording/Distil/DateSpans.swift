@@ -5,7 +5,7 @@
 /// formats. Such dates depend on the day of the recording, so matchers replace them.
 enum DateSpans {
     private enum Kind {
-        case year, dayOrMonth, otherNumber, monthName, dayName, filler, sign, stranger
+        case year, dayOrMonth, otherNumber, monthName, dayName, filler, punctuation, otherWord
     }
 
     private struct Token {
@@ -35,7 +35,7 @@ enum DateSpans {
         var found: [Range<String.Index>] = []
         var run: [Token] = []
         for token in tokens(of: text, around: year) {
-            if token.kind == .stranger {
+            if token.kind == .otherWord {
                 if let range = span(of: run) { found.append(range) }
                 run = []
             } else {
@@ -96,9 +96,9 @@ enum DateSpans {
                 kind =
                     months.contains(word)
                     ? .monthName
-                    : days.contains(word) ? .dayName : fillers.contains(word) ? .filler : .stranger
+                    : days.contains(word) ? .dayName : fillers.contains(word) ? .filler : .otherWord
             } else {
-                kind = " ,:-/.+".contains(first) ? .sign : .stranger
+                kind = " ,:-/.+".contains(first) ? .punctuation : .otherWord
             }
             found.append(Token(kind: kind, range: rest.startIndex..<end))
             rest = rest[end...]
@@ -110,15 +110,15 @@ enum DateSpans {
     /// when the sequence is not a date.
     private static func span(of run: [Token]) -> Range<String.Index>? {
         var parts = run[...]
-        while let first = parts.first, first.kind == .sign || first.kind == .filler {
+        while let first = parts.first, first.kind == .punctuation || first.kind == .filler {
             parts = parts.dropFirst()
         }
-        while parts.last?.kind == .sign { parts = parts.dropLast() }
+        while parts.last?.kind == .punctuation { parts = parts.dropLast() }
         func count(_ kind: Kind) -> Int { parts.count { $0.kind == kind } }
         guard let first = parts.first, let last = parts.last, count(.year) >= 1 else { return nil }
         let named = count(.monthName) == 1 && count(.dayOrMonth) >= 1
         let numbered = count(.monthName) == 0 && count(.dayOrMonth) >= 2
-        guard named || numbered, count(.sign) >= 2 else { return nil }
+        guard named || numbered, count(.punctuation) >= 2 else { return nil }
         return first.range.lowerBound..<last.range.upperBound
     }
 }

@@ -36,36 +36,36 @@ package enum Distiller {
     ) -> (contracts: [Contract], notes: [String]) {
         let users = SessionUsers(recording.exchanges)
         var notes: [String] = []
-        var groups: [Group] = []
+        var groups: [UserGroup] = []
         var positions: [String: Int] = [:]
-        var nobody: [Int] = []
-        let refusals = Refusals(recording.exchanges)
+        var unattributedCalls: [Int] = []
+        let refusals = WebhookRefusals(recording.exchanges)
         for (place, exchange) in recording.exchanges.enumerated() {
             let isWebhook = Services.provider(exchange.from)?.webhookEndpoint != nil
             guard exchange.to == .backend, exchange.from == .app || isWebhook else { continue }
-            if let note = reasonLeftOut(exchange, refusals) {
+            if let note = omissionReason(exchange, refusals) {
                 notes.append(note)
                 continue
             }
             guard let key = users.group(of: exchange) else {
-                nobody.append(place)
+                unattributedCalls.append(place)
                 continue
             }
             if let position = positions[key] {
                 groups[position].places.append(place)
             } else {
                 positions[key] = groups.count
-                groups.append(Group(key: key, places: [place]))
+                groups.append(UserGroup(key: key, places: [place]))
             }
         }
         if groups.count == 1 {
-            groups[0].places = (groups[0].places + nobody).sorted()
-        } else if !nobody.isEmpty {
-            groups.append(Group(key: "", places: nobody))
+            groups[0].places = (groups[0].places + unattributedCalls).sorted()
+        } else if !unattributedCalls.isEmpty {
+            groups.append(UserGroup(key: "", places: unattributedCalls))
         }
         let isOnly = groups.count == 1
         let session = recording.session
-        let hearsSilence = recording.hasMessages
+        let expectsNoOtherMessages = recording.hasMessages
         for (place, exchange) in recording.exchanges.enumerated() where exchange.from == .backend {
             let key = isOnly ? groups[0].key : users.group(of: exchange) ?? ""
             // The last group may have an empty key, because its requests name no user.
@@ -74,14 +74,14 @@ package enum Distiller {
             else { continue }
             groups[position].calls.append(place)
         }
-        let results = Array(groups.enumerated()).concurrentMap(least: 2) { index, group in
+        let results = Array(groups.enumerated()).concurrentMap(chunkMin: 2) { index, group in
             let all = (group.places + group.calls).lazy.map { recording.exchanges[$0] }
-            var builder = CaseBuilder(
+            var builder = GoldenContractBuilder(
                 users: users.narrowed(to: all, first: index),
                 recording: recording,
                 refusals: refusals,
                 session: session,
-                hearsSilence: hearsSilence,
+                expectsNoOtherMessages: expectsNoOtherMessages,
                 options: options
             )
             if !isOnly {
@@ -95,7 +95,7 @@ package enum Distiller {
             notes.append(note)
         }
         let contracts = results.compactMap(\.contract)
-        if !contracts.isEmpty, !hearsSilence {
+        if !contracts.isEmpty, !expectsNoOtherMessages {
             notes.append("the backend sent no push in this session, so pushes are not checked")
         }
         return (contracts, notes)
@@ -103,7 +103,7 @@ package enum Distiller {
 
     /// The indices of the exchanges of a group of related users: requests to the backend, and calls
     /// that the backend made because of these requests.
-    private struct Group: Sendable {
+    private struct UserGroup: Sendable {
         let key: String
         var places: [Int]
         var calls: [Int] = []
@@ -111,7 +111,8 @@ package enum Distiller {
 
     /// Returns the reason why a golden contract cannot send a recorded request again; nil when it
     /// can.
-    private static func reasonLeftOut(_ exchange: Exchange, _ refusals: Refusals) -> String? {
+    private static func omissionReason(_ exchange: Exchange, _ refusals: WebhookRefusals) -> String?
+    {
         let request = "\(exchange.request.method) \(exchange.request.path)"
         guard let response = exchange.response else {
             return "\(request) had no response and is left out"
@@ -160,12 +161,12 @@ package enum Distiller {
         let header = RecordingHeader(version: "", began: record.base, target: "")
         let recording = Recording(header: header, exchanges: exchanges)
         let users = SessionUsers(exchanges, knowsRefused: true)
-        var builder = CaseBuilder(
+        var builder = GoldenContractBuilder(
             users: users,
             recording: recording,
-            refusals: Refusals(exchanges),
+            refusals: WebhookRefusals(exchanges),
             session: (record.began - .seconds(3))...(record.ended + .seconds(3)),
-            hearsSilence: !contract.expectation.effects.isEmpty,
+            expectsNoOtherMessages: !contract.expectation.effects.isEmpty,
             options: Options(id: contract.id, source: contract.source)
         )
         builder.base = record.base
@@ -191,7 +192,7 @@ package enum Distiller {
             default: continue
             }
         }
-        let told: Set<FindingCode> = [.effectContent, .effectCount]
+        let told: Set<FindingCode> = [.effectContent, .wrongEffectCount]
         if !told.isDisjoint(with: codes) {
             updated.expectation.effects = seen.expectation.effects
         }

@@ -14,9 +14,9 @@ struct IDSearch {
     /// none.
     private let parents: [Int]
     /// For each byte value, whether a user ID begins with it; used for a quick check.
-    private var firsts = [Bool](repeating: false, count: 256)
+    private var isFirstByte = [Bool](repeating: false, count: 256)
     /// The first six bytes of each user ID, used for a quick check.
-    private var beginnings: Set<UInt64> = []
+    private var prefixes: Set<UInt64> = []
 
     init(_ ids: some Sequence<String>) {
         self.ids = ids.filter { $0.utf8.count >= Self.lengthMin }.map { Array($0.utf8) }
@@ -32,12 +32,12 @@ struct IDSearch {
         }
         self.parents = parents
         for id in self.ids {
-            firsts[Int(id[0])] = true
-            beginnings.insert(Self.beginning(of: id[...]))
+            isFirstByte[Int(id[0])] = true
+            prefixes.insert(Self.prefixKey(of: id[...]))
         }
     }
 
-    private static func beginning(of bytes: ArraySlice<UInt8>) -> UInt64 {
+    private static func prefixKey(of bytes: ArraySlice<UInt8>) -> UInt64 {
         bytes.prefix(lengthMin).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
@@ -51,8 +51,8 @@ struct IDSearch {
         var copied = 0
         var index = 0
         while index + Self.lengthMin <= bytes.count {
-            guard firsts[Int(bytes[index])],
-                beginnings.contains(Self.beginning(of: bytes[index...])),
+            guard isFirstByte[Int(bytes[index])],
+                prefixes.contains(Self.prefixKey(of: bytes[index...])),
                 let id = id(in: bytes[index...]),
                 let word = template(String(decoding: id, as: UTF8.self))
             else {

@@ -15,7 +15,7 @@ struct Placeholder: Hashable {
     /// Whether all exchanges that contain this placeholder belong to the same user.
     ///
     /// That is false for signatures and for secrets of the whole session, which identify no user.
-    var ties: Bool { !["secret", "signature", "key", "address"].contains(kind) }
+    var linksExchanges: Bool { !["secret", "signature", "key", "address"].contains(kind) }
 
     private static let opening = Array("‹".utf8)
     private static let closing = Array("›".utf8)

@@ -60,7 +60,7 @@ struct SessionUsers: Sendable {
         // The user IDs and placeholders in each string; most strings contain none.
         let keys = texts.all.map { text -> [String] in
             let own = userByID[text] != nil ? [text] : []
-            return own + Placeholder.all(in: text).filter(\.ties).map(\.text)
+            return own + Placeholder.all(in: text).filter(\.linksExchanges).map(\.text)
         }
         for (exchange, numbers) in zip(exchanges, said) {
             var linked: [String] = []

@@ -8,7 +8,7 @@ struct TemplateNamer {
     private let users: SessionUsers
     private let ids: IDSearch
     private let session: ClosedRange<Instant>
-    private let calendar: SessionMoments
+    private let timeline: SessionTimeline
     /// Values that a later request repeats, so that the contract must capture them from a response
     /// under a name.
     private let reused: Set<String>
@@ -31,14 +31,14 @@ struct TemplateNamer {
     ///   - reused: The values of responses that a later request repeats.
     init(
         users: SessionUsers,
-        moments: SessionMoments,
+        moments: SessionTimeline,
         session: ClosedRange<Instant>,
         reused: Set<String>
     ) {
         self.session = session
         self.users = users
         ids = IDSearch(users.userByID.keys)
-        calendar = moments
+        timeline = moments
         self.reused = reused
     }
 
@@ -72,13 +72,13 @@ struct TemplateNamer {
     /// Returns a JSON value of a request with templates in place of values that are specific to the
     /// session, such as IDs.
     mutating func request(_ value: JSONValue) -> JSONValue {
-        each(value, Self.nowhere) { namer, leaf, key in namer.requestLeaf(leaf, key) }
+        mapLeaves(value, Self.noKey) { namer, leaf, key in namer.requestLeaf(leaf, key) }
     }
 
     /// Returns a JSON value in which a closure has replaced every string, number, Boolean and null.
     ///
     /// The closure gets each of these values with the name of its member.
-    private mutating func each(
+    private mutating func mapLeaves(
         _ value: JSONValue,
         _ key: Key,
         _ name: (inout TemplateNamer, JSONValue, Key) -> JSONValue
@@ -89,13 +89,13 @@ struct TemplateNamer {
             members.reserveCapacity(object.members.count)
             for member in object.members {
                 let key = self.key(member.key)
-                let named = each(member.value, key, name)
+                let named = mapLeaves(member.value, key, name)
                 members.append(.init(key: key.written, value: named))
             }
             return .object(JSONObject(members: members))
         case .array(let elements):
             var named: [JSONValue] = []
-            for element in elements { named.append(each(element, key, name)) }
+            for element in elements { named.append(mapLeaves(element, key, name)) }
             return .array(named)
         case .null, .bool, .number, .string: return name(&self, value, key)
         }
@@ -115,17 +115,17 @@ struct TemplateNamer {
             self.written = written
             let normal = SecretNames.normal(key)
             let bytes = Array(normal.utf8)
-            isMoney = bytes.holds("price") || bytes.holds("amount")
-            isTransaction = bytes.holds("transaction")
+            isMoney = bytes.containsText("price") || bytes.containsText("amount")
+            isTransaction = bytes.containsText("transaction")
             isTime =
-                normal.hasSuffix("at") || bytes.holds("time")
+                normal.hasSuffix("at") || bytes.containsText("time")
                 || ["iat", "exp", "date"].contains(normal)
             isID = normal.hasSuffix("id")
         }
     }
 
     /// The empty member name, for values that are not in a JSON object.
-    private static let nowhere = Key("", written: "")
+    private static let noKey = Key("", written: "")
 
     private mutating func key(_ key: String) -> Key {
         if nameByValue[key] == nil, let known = keys[key] { return known }
@@ -176,7 +176,7 @@ struct TemplateNamer {
     ///
     /// The contract keeps the prefix of a secret, such as `rk_live_`, only if a request contains
     /// the secret first. The backend chooses the secrets that first appear in its responses.
-    mutating func text(_ text: String, isAnswer: Bool = false) -> String {
+    mutating func text(_ text: String, isResponse: Bool = false) -> String {
         if let template = userTemplate(text) ?? known(text) { return template }
         // Braces in the recorded string are literal.
         var output = Template.escaped(text)
@@ -185,7 +185,7 @@ struct TemplateNamer {
             let template =
                 users.ownerOfToken[placeholder.text].map { "{{id-token.\($0)}}" }
                 ?? some(Self.kind(placeholder.kind), placeholder.text)
-            if isNew, !isAnswer, let prefix = placeholder.prefix,
+            if isNew, !isResponse, let prefix = placeholder.prefix,
                 let name = nameByValue[placeholder.text]
             {
                 values[name] = .string(prefix + "{{some.\(name)-rest}}")
@@ -233,10 +233,10 @@ struct TemplateNamer {
     /// Returns a JSON value that a contract expects in a response, with matchers in place of values
     /// that vary from run to run.
     mutating func answer(_ value: JSONValue) -> JSONValue {
-        each(value, Self.nowhere) { namer, leaf, key in namer.answerLeaf(leaf, key) }
+        mapLeaves(value, Self.noKey) { namer, leaf, key in namer.responseLeaf(leaf, key) }
     }
 
-    private mutating func answerLeaf(_ value: JSONValue, _ key: Key) -> JSONValue {
+    private mutating func responseLeaf(_ value: JSONValue, _ key: Key) -> JSONValue {
         switch value {
         case .string(let text): return .string(answer(text))
         case .number(let number):
@@ -283,14 +283,14 @@ struct TemplateNamer {
         if Placeholder.all(in: text).isEmpty, Self.date(text) == nil, Self.isRandom(text) {
             return reused.contains(text) ? some("token", text) : "{{any.text}}"
         }
-        return answerText(text)
+        return responseText(text)
     }
 
     /// Returns a string of a response with templates in place of IDs and secrets.
     ///
     /// Dates that are not in ISO 8601, such as `24 Nov 2026`, become matchers.
-    mutating func answerText(_ text: String) -> String {
-        Template(self.text(text, isAnswer: true)).pieces.map { piece in
+    mutating func responseText(_ text: String) -> String {
+        Template(self.text(text, isResponse: true)).pieces.map { piece in
             switch piece {
             case .text(let text):
                 DateSpans.replaced(
@@ -315,18 +315,18 @@ struct TemplateNamer {
     /// Returns whether the offset of a time from `{{now}}` can be written with millisecond
     /// precision.
     private func isExpressible(_ moment: Instant) -> Bool {
-        let offset = calendar.offset(of: moment, isCut: false).milliseconds
+        let offset = timeline.offset(of: moment, isCut: false).milliseconds
         return offset.magnitude < 1_000_000_000 || offset % 1000 == 0
     }
 
-    private var base: Instant { calendar.base }
+    private var base: Instant { timeline.base }
 
     /// Returns the template of a time, such as `{{now+30d}}`.
     ///
     /// The offset is in whole seconds when the time was truncated to whole seconds, or when
     /// milliseconds would need too many digits.
     private func template(_ word: String, _ moment: Instant, isCut: Bool = false) -> String {
-        let offset = calendar.offset(of: moment, isCut: isCut || !isExpressible(moment))
+        let offset = timeline.offset(of: moment, isCut: isCut || !isExpressible(moment))
         return offset == .zero ? "{{\(word)}}" : "{{\(word)\(offset.contractText)}}"
     }
 

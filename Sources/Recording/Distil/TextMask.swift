@@ -12,13 +12,13 @@ enum TextMask {
     private enum Token: Hashable {
         case name(String)
         case word(String)
-        case sign(Character)
+        case punctuation(Character)
 
         var text: String {
             switch self {
             case .name(let name): "{{\(name)}}"
             case .word(let word): Template.escaped(word)
-            case .sign(let sign): Template.escaped(String(sign))
+            case .punctuation(let punctuation): Template.escaped(String(punctuation))
             }
         }
     }
@@ -30,7 +30,7 @@ enum TextMask {
     ///   - seen: The observed strings that differ from the recording, each with the values of the
     ///     pattern's template names in that run.
     ///   - year: The year of the session. A date near it is masked as one unit.
-    ///   - isEveryPlay: Whether the string differed from the recording in every run. If so, a part
+    ///   - isEveryRun: Whether the string differed from the recording in every run. If so, a part
     ///     that is the same in all runs but not as recorded is not noise, and stays.
     /// - Returns: A string that matches the recorded string and all observed strings, except for
     ///   the parts that stay.
@@ -38,13 +38,13 @@ enum TextMask {
         _ pattern: String,
         _ seen: [(text: String, names: [String: String])],
         around year: Int,
-        isEveryPlay: Bool
+        isEveryRun: Bool
     ) -> String {
         let texts = seen.map(\.text)
         if Template(pattern).names.isEmpty, let whole = whole([pattern] + texts) { return whole }
         let samples = seen.map { tokens(of: $0.text, $0.names, year) }
         let masked =
-            aligned(tokens(of: Template(pattern), year), samples, isEveryPlay)
+            aligned(tokens(of: Template(pattern), year), samples, isEveryRun)
             ?? "{{any.text}}"
         // As the whole value, `{{any.number}}` would match a JSON number, but this is a string.
         return masked == "{{any.number}}" ? "{{any.text}}" : masked
@@ -63,17 +63,17 @@ enum TextMask {
     private static func aligned(
         _ pattern: [Token],
         _ samples: [[Token]],
-        _ isEveryPlay: Bool
+        _ isEveryRun: Bool
     ) -> String? {
         let all = [pattern] + samples
         if all.allSatisfy({ $0.count == pattern.count }) {
             let columns = pattern.indices.map { index in all.map { $0[index] } }
-            return joined(columns.map { matcher($0, isEveryPlay) })
+            return joined(columns.map { matcher($0, isEveryRun) })
         }
         // Aligns the parts of a header, sentences or lines separately.
         for separator: Character in ["\n", ";", "&", ","] {
             let parts = all.map {
-                $0.split(separator: .sign(separator), omittingEmptySubsequences: false)
+                $0.split(separator: .punctuation(separator), omittingEmptySubsequences: false)
             }
             guard parts[0].count > 1, parts.allSatisfy({ $0.count == parts[0].count }) else {
                 continue
@@ -82,7 +82,7 @@ enum TextMask {
                 aligned(
                     Array(parts[0][index]),
                     parts.dropFirst().map { Array($0[index]) },
-                    isEveryPlay
+                    isEveryRun
                 )
             }
             guard !masked.contains(nil) else { continue }
@@ -101,7 +101,7 @@ enum TextMask {
             if case .name(let name) = $0 { name.hasPrefix("some.") } else { false }
         }
         let others = Set(samples.map { $0.dropFirst(prefix).dropLast(suffix) })
-        if opened || isEveryPlay && others.count == 1 { return pattern.map(\.text).joined() }
+        if opened || isEveryRun && others.count == 1 { return pattern.map(\.text).joined() }
         return joined(
             pattern.prefix(prefix).map(\.text) + ["{{any.text}}"]
                 + pattern.suffix(suffix).map(\.text)
@@ -114,7 +114,7 @@ enum TextMask {
         return Template(text).names.count { $0.hasPrefix("any") } > matcherMax ? nil : text
     }
 
-    private static func matcher(_ column: [Token], _ isEveryPlay: Bool) -> String {
+    private static func matcher(_ column: [Token], _ isEveryRun: Bool) -> String {
         let others = Set(column.dropFirst())
         if others == [column[0]] { return column[0].text }
         // A captured name accepts any value.
@@ -122,7 +122,7 @@ enum TextMask {
             return name.hasPrefix("some.") || name.hasPrefix("any")
                 ? column[0].text : "{{any.text}}"
         }
-        if isEveryPlay, others.count == 1 { return column[0].text }
+        if isEveryRun, others.count == 1 { return column[0].text }
         let words = column.compactMap { if case .word(let word) = $0 { word } else { nil } }
         guard words.count == column.count else { return "{{any.text}}" }
         if let whole = whole(words) { return whole }
@@ -152,17 +152,17 @@ enum TextMask {
             .sorted { ($1.value.utf8.count, $0.key) < ($0.value.utf8.count, $1.key) }
         var found: [Token] = []
         var rest = text[...]
-        var begun = rest.startIndex
+        var textStart = rest.startIndex
         while !rest.isEmpty {
             if let (name, value) = known.first(where: { rest.hasPrefix($0.value) }) {
-                found += tokens(of: String(text[begun..<rest.startIndex]), year) + [.name(name)]
+                found += tokens(of: String(text[textStart..<rest.startIndex]), year) + [.name(name)]
                 rest = rest.dropFirst(value.count)
-                begun = rest.startIndex
+                textStart = rest.startIndex
             } else {
                 rest = rest.dropFirst()
             }
         }
-        return found + tokens(of: String(text[begun...]), year)
+        return found + tokens(of: String(text[textStart...]), year)
     }
 
     private static func tokens(of text: String, _ year: Int) -> [Token] {
@@ -186,7 +186,7 @@ enum TextMask {
                 rest = rest.dropFirst(braces.count)
                 continue
             }
-            if found.last != .sign("."), let length = timeOfDay(rest) {
+            if found.last != .punctuation("."), let length = timeOfDay(rest) {
                 found.append(.word(String(rest.prefix(length))))
                 rest = rest.dropFirst(length)
                 continue
@@ -197,7 +197,7 @@ enum TextMask {
                 found.append(.word(String(run)))
                 rest = rest.dropFirst(run.count)
             } else if word.isEmpty {
-                found.append(.sign(first))
+                found.append(.punctuation(first))
                 rest = rest.dropFirst()
             } else {
                 found.append(.word(String(word)))

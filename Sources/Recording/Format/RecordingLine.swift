@@ -10,7 +10,7 @@ enum RecordingLine {
         case none
         /// The body was not complete when its request was written; a separate `sent` line contains
         /// it.
-        case later
+        case deferred
         /// A JSON body on one line, with the digest of the original bytes if they were formatted
         /// differently.
         case json([UInt8], digest: String?)
@@ -20,7 +20,7 @@ enum RecordingLine {
         case omitted(count: Int, digest: String)
     }
 
-    private static let laterKey = "later"
+    private static let deferredBodyKey = "later"
 
     // MARK: Writing
 
@@ -133,7 +133,7 @@ enum RecordingLine {
     private static func value(_ body: Body) -> [UInt8] {
         switch body {
         case .none: return Array("null".utf8)
-        case .later: return JSONValue.object([laterKey: true]).bytes
+        case .deferred: return JSONValue.object([deferredBodyKey: true]).bytes
         case .json(let bytes, let digest):
             guard let digest else { return Array("{\"json\":".utf8) + bytes + [UInt8(ascii: "}")] }
             return joined(["digest": .string(digest)], "json", bytes)
@@ -153,13 +153,13 @@ enum RecordingLine {
         }
     }
 
-    private static let failures: [(Exchange.Failure, String)] = [
+    private static let failureNames: [(Exchange.Failure, String)] = [
         (.refused, "refused"), (.closed, "closed"), (.timedOut, "timed-out"),
         (.malformed, "malformed"),
     ]
 
     private static func name(_ failure: Exchange.Failure) -> String {
-        failures.first { $0.0 == failure }?.1 ?? "closed"
+        failureNames.first { $0.0 == failure }?.1 ?? "closed"
     }
 
     // MARK: Reading
@@ -215,20 +215,20 @@ enum RecordingLine {
     }
 
     /// One line of a recording file, parsed without knowledge of the other lines.
-    enum Read: Sendable {
+    enum ParsedLine: Sendable {
         case header(RecordingHeader)
-        case begin(Exchange, isLater: Bool)
+        case begin(Exchange, isBodyDeferred: Bool)
         case sent(Int, [UInt8], SenderProof?)
         case end(Int, Completion)
         case closed(Int)
         case note
-        case wrong(RecordingError)
+        case invalid(RecordingError)
 
         init(_ line: ArraySlice<UInt8>, number: Int, hasHeader: Bool) {
             do throws(RecordingError) {
                 self = try Self.read(line, number, hasHeader)
             } catch {
-                self = .wrong(error)
+                self = .invalid(error)
             }
         }
 
@@ -236,7 +236,7 @@ enum RecordingLine {
             _ line: ArraySlice<UInt8>,
             _ number: Int,
             _ hasHeader: Bool
-        ) throws(RecordingError) -> Read {
+        ) throws(RecordingError) -> ParsedLine {
             let value: JSONValue
             do throws(JSONError) {
                 value = try JSONValue(
@@ -255,7 +255,7 @@ enum RecordingLine {
                 let sequence = Int(clamping: sequence)
                 return .begin(
                     try exchange(value, sequence: sequence, line: number),
-                    isLater: isLater(value["request"]?["body"])
+                    isBodyDeferred: isBodyDeferred(value["request"]?["body"])
                 )
             }
             if let sequence = value["sent"]?.int64 {
@@ -310,7 +310,7 @@ enum RecordingLine {
             let text = value["text"]?.string ?? ""
             outcome =
                 word == "cut"
-                ? .requestCut : .failed(failures.first { $0.1 == word }?.0 ?? .closed, text)
+                ? .requestCut : .failed(failureNames.first { $0.1 == word }?.0 ?? .closed, text)
         }
         let effects = (value["effects"]?.array ?? []).compactMap { effect -> Effect? in
             guard let kind = effect["kind"]?.string else { return nil }
@@ -348,7 +348,7 @@ enum RecordingLine {
 
     /// Header names and values that most exchanges contain, so that each string is in memory only
     /// once.
-    private static let common: [String: String] = Dictionary(
+    private static let commonHeaderNames: [String: String] = Dictionary(
         uniqueKeysWithValues: [
             "application/json", "application/json; charset=utf-8", "text/plain; charset=utf-8",
             "gzip, deflate", "gzip, deflate, br", "transfer-encoding", "Transfer-Encoding",
@@ -370,13 +370,18 @@ enum RecordingLine {
                     remedy: .restore
                 )
             }
-            fields.append(HTTPMessage.Field(common[name] ?? name, common[value] ?? value))
+            fields.append(
+                HTTPMessage.Field(
+                    commonHeaderNames[name] ?? name,
+                    commonHeaderNames[value] ?? value
+                )
+            )
         }
         return fields
     }
 
     /// Returns whether a request body follows in a separate `sent` line.
-    static func isLater(_ body: JSONValue?) -> Bool { body?[laterKey] == true }
+    static func isBodyDeferred(_ body: JSONValue?) -> Bool { body?[deferredBodyKey] == true }
 
     static func bytes(_ value: JSONValue?, _ line: Int) throws(RecordingError) -> [UInt8] {
         guard let value, !value.isNull else { return [] }
@@ -393,7 +398,7 @@ enum RecordingLine {
             }
             return bytes
         }
-        if value["omitted"] != nil || isLater(value) { return [] }
+        if value["omitted"] != nil || isBodyDeferred(value) { return [] }
         throw RecordingError(
             line: line,
             problem: "a body has none of the keys json, text, base64, later and omitted",

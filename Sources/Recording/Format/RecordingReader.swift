@@ -7,9 +7,9 @@ package struct RecordingReader {
 
     private var header: RecordingHeader?
     private var open: [Int: Exchange] = [:]
-    private var done: [Exchange] = []
+    private var completedExchanges: [Exchange] = []
     /// The numbers of the exchanges whose request body has not been read yet.
-    private var unsent: Set<Int> = []
+    private var exchangesAwaitingBody: Set<Int> = []
     private var notes: [String] = []
     private var isClosed = false
     /// The number of lines of the file that have been read.
@@ -35,10 +35,16 @@ package struct RecordingReader {
             }
         }
         rest = Array(bytes[start...])
-        guard rest.count <= Self.lineMax else { throw tooLong(lineCount + lines.count + 1) }
+        guard rest.count <= Self.lineMax else {
+            throw lineTooLongError(lineCount + lines.count + 1)
+        }
         let first = lineCount
         let read = Array(lines.enumerated()).concurrentMap { index, line in
-            RecordingLine.Read(bytes[line], number: first + index + 1, hasHeader: index + first > 0)
+            RecordingLine.ParsedLine(
+                bytes[line],
+                number: first + index + 1,
+                hasHeader: index + first > 0
+            )
         }
         for line in read {
             lineCount += 1
@@ -66,7 +72,7 @@ package struct RecordingReader {
                     : "\(open.count) exchanges have no response and are left out"
             )
         }
-        let cut = done.count { unsent.contains($0.sequence) }
+        let cut = completedExchanges.count { exchangesAwaitingBody.contains($0.sequence) }
         if cut > 0 {
             notes.append(
                 cut == 1
@@ -74,8 +80,8 @@ package struct RecordingReader {
                     : "\(cut) requests got their responses before their whole bodies were sent"
             )
         }
-        done.sort { $0.sequence < $1.sequence }
-        return (Recording(header: header, exchanges: done, isClosed: isClosed), notes)
+        completedExchanges.sort { $0.sequence < $1.sequence }
+        return (Recording(header: header, exchanges: completedExchanges, isClosed: isClosed), notes)
     }
 
     private func fail(
@@ -86,11 +92,11 @@ package struct RecordingReader {
         RecordingError(line: line, problem: problem, remedy: remedy)
     }
 
-    private func tooLong(_ line: Int) -> RecordingError {
+    private func lineTooLongError(_ line: Int) -> RecordingError {
         fail(line, "the line has more than \(Self.lineMax >> 20) MB")
     }
 
-    private mutating func take(_ line: RecordingLine.Read) throws(RecordingError) {
+    private mutating func take(_ line: RecordingLine.ParsedLine) throws(RecordingError) {
         let number = lineCount
         if isClosed {
             throw fail(
@@ -100,13 +106,13 @@ package struct RecordingReader {
             )
         }
         switch line {
-        case .wrong(let error): throw error
+        case .invalid(let error): throw error
         case .header(let header): self.header = header
-        case .begin(let exchange, let isLater):
+        case .begin(let exchange, let isBodyDeferred):
             guard open.updateValue(exchange, forKey: exchange.sequence) == nil else {
                 throw fail(number, "exchange \(exchange.sequence) begins twice")
             }
-            if isLater { unsent.insert(exchange.sequence) }
+            if isBodyDeferred { exchangesAwaitingBody.insert(exchange.sequence) }
         case .sent(let sequence, let body, let proof): try send(sequence, body, proof, number)
         case .end(let sequence, let completion):
             guard var exchange = open.removeValue(forKey: sequence) else {
@@ -115,10 +121,10 @@ package struct RecordingReader {
             exchange.completed = completion.completed
             exchange.outcome = completion.outcome
             exchange.effects = completion.effects
-            done.append(exchange)
+            completedExchanges.append(exchange)
         case .closed(let count):
             isClosed = true
-            let found = done.count + open.count
+            let found = completedExchanges.count + open.count
             if count != found {
                 notes.append(
                     "the closing line has the exchange count \(count), but the file has \(found)"
@@ -134,15 +140,15 @@ package struct RecordingReader {
         _ proof: SenderProof?,
         _ number: Int
     ) throws(RecordingError) {
-        guard unsent.remove(sequence) != nil else {
+        guard exchangesAwaitingBody.remove(sequence) != nil else {
             throw fail(number, "exchange \(sequence) never began, or already has its body")
         }
         if open[sequence] != nil {
             open[sequence]?.request.body = body
             open[sequence]?.proof = proof
-        } else if let index = done.lastIndex(where: { $0.sequence == sequence }) {
-            done[index].request.body = body
-            done[index].proof = proof
+        } else if let index = completedExchanges.lastIndex(where: { $0.sequence == sequence }) {
+            completedExchanges[index].request.body = body
+            completedExchanges[index].proof = proof
         }
     }
 }

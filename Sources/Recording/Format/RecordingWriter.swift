@@ -15,7 +15,7 @@ internal import Darwin
 ///
 /// Each line is written with one system call, so that killing the process loses at most the line
 /// being written.
-package final class RecordingWriter: JournalTap {
+package final class RecordingWriter: JournalObserver {
     /// The number of exchanges and bytes that the writer has written so far.
     package struct Progress: Hashable, Sendable {
         package var exchangeCount = 0
@@ -40,12 +40,12 @@ package final class RecordingWriter: JournalTap {
     private let bodyMax: Int
     private let progress = Locked(Progress())
     /// Exchanges whose request body is not complete yet, by exchange number.
-    private let unsent = Locked<[Int: Exchange]>([:])
+    private let exchangesAwaitingBody = Locked<[Int: Exchange]>([:])
     /// Returns whether an exchange belongs in the recording.
     private let isWanted: @Sendable (Exchange) -> Bool
     /// Checks the credentials of a request's sender, such as a signature, before the secrets are
     /// redacted.
-    private let prove: @Sendable (Exchange) -> SenderProof?
+    private let senderProof: @Sendable (Exchange) -> SenderProof?
 
     /// Creates a recording file and writes its header.
     ///
@@ -68,7 +68,7 @@ package final class RecordingWriter: JournalTap {
         self.path = path
         self.redactor = redactor
         self.isWanted = isWanted
-        prove = proof
+        senderProof = proof
         bodyMax = header.bodyMax
         do throws(OutputFile.WriteError) {
             try OutputFile.makeFolder(PathName(path).folder, .ownerOnly)
@@ -102,8 +102,8 @@ package final class RecordingWriter: JournalTap {
         copy.request.target = redactor.target(exchange.request.target)
         copy.request.fields = fields(exchange.request.fields)
         let body = self.body(exchange.request.body, exchange.request.fields)
-        if case .later = body {
-            unsent.withLock { $0[exchange.sequence] = exchange }
+        if case .deferred = body {
+            exchangesAwaitingBody.withLock { $0[exchange.sequence] = exchange }
         } else {
             copy.proof = proof(of: exchange)
         }
@@ -113,7 +113,8 @@ package final class RecordingWriter: JournalTap {
     }
 
     package func sent(_ sequence: Int, _ fields: [HTTPMessage.Field], _ body: [UInt8]) {
-        guard var exchange = unsent.withLock({ $0.removeValue(forKey: sequence) }) else { return }
+        guard var exchange = exchangesAwaitingBody.withLock({ $0.removeValue(forKey: sequence) })
+        else { return }
         (exchange.request.fields, exchange.request.body) = (fields, body)
         let line = RecordingLine.sent(
             sequence,
@@ -155,7 +156,7 @@ package final class RecordingWriter: JournalTap {
         write(redactor.line(bytes: line))
     }
 
-    package func said(_ message: SocketMessage, at microseconds: Int64) {
+    package func said(_ message: WebSocketMessage, at microseconds: Int64) {
         write(
             redactor.line(
                 bytes: RecordingLine.message(
@@ -174,7 +175,7 @@ package final class RecordingWriter: JournalTap {
     }
 
     private func proof(of exchange: Exchange) -> SenderProof? {
-        guard var proof = prove(exchange) else { return nil }
+        guard var proof = senderProof(exchange) else { return nil }
         // A signature cannot be checked if the body that it signs was not kept.
         let isKept = exchange.request[field: CapturedBody.omittedField] == nil
         if !isKept, proof.signature != .missing { proof.signature = nil }
@@ -182,12 +183,12 @@ package final class RecordingWriter: JournalTap {
     }
 
     private func fields(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
-        let own = [CapturedBody.omittedField, CapturedBody.laterField.name]
+        let own = [CapturedBody.omittedField, CapturedBody.deferredBodyField.name]
         return redactor.fields(fields.filter { !own.contains($0.name) })
     }
 
     private func body(_ bytes: [UInt8], _ fields: [HTTPMessage.Field]) -> RecordingLine.Body {
-        if fields.contains(CapturedBody.laterField) { return .later }
+        if fields.contains(CapturedBody.deferredBodyField) { return .deferred }
         guard !bytes.isEmpty else { return .none }
         // The capture marks a body that was too long to keep.
         if let omitted = fields.value(of: CapturedBody.omittedField) {
@@ -196,7 +197,7 @@ package final class RecordingWriter: JournalTap {
         }
         let encoding = fields.value(of: "content-encoding")
         guard bytes.count <= bodyMax,
-            let plain = BodyDecoding.plain(bytes, encoding: encoding, max: 4 * bodyMax)
+            let plain = BodyDecoding.decodedBody(bytes, encoding: encoding, max: 4 * bodyMax)
         else { return .omitted(count: bytes.count, digest: Digest.sha256(bytes)) }
         switch redactor.redacted(plain, contentType: fields.value(of: "content-type")) {
         case .unchangedJSON where !plain.contains(where: { $0 == 10 || $0 == 13 }):
@@ -204,7 +205,7 @@ package final class RecordingWriter: JournalTap {
         case .unchangedJSON(let value): return .json(value.bytes, digest: Digest.sha256(plain))
         case .json(let value): return .json(value.bytes, digest: nil)
         case .text(let text): return .bytes(Array(text.utf8))
-        case .bytes where !redactor.isSecret(plain) && !hidesSecrets(plain):
+        case .bytes where !redactor.isSecret(plain) && !containsHiddenSecrets(plain):
             return .bytes(plain)
         case .bytes, .hidden:
             return .omitted(count: bytes.count, digest: Digest.sha256(bytes))
@@ -212,9 +213,9 @@ package final class RecordingWriter: JournalTap {
     }
 
     /// Returns whether the bytes are gzip data that contains secrets or cannot be decompressed.
-    private func hidesSecrets(_ bytes: [UInt8]) -> Bool {
+    private func containsHiddenSecrets(_ bytes: [UInt8]) -> Bool {
         guard bytes.starts(with: [0x1f, 0x8b]) else { return false }
-        guard let plain = BodyDecoding.plain(bytes, encoding: "gzip", max: 4 * bodyMax) else {
+        guard let plain = BodyDecoding.decodedBody(bytes, encoding: "gzip", max: 4 * bodyMax) else {
             return true
         }
         switch redactor.redacted(plain, contentType: nil) {

@@ -29,7 +29,7 @@ struct CurlCommand {
     private var urls: [String] = []
     private var fields: [HTTPMessage.Field] = []
     /// The names of headers that the command omits, as with `-H 'Accept:'`.
-    private var removed: Set<String> = []
+    private var removedHeaders: Set<String> = []
     private var data: [UInt8]?
     private var isJSON = false
     private var form: [[UInt8]] = []
@@ -57,25 +57,26 @@ struct CurlCommand {
         /// A flag with a value that does not affect the request.
         case ignored
         /// A flag without a value that does not affect the request.
-        case alone
+        case withoutValue
         /// A flag with which the request cannot be determined, and the reason.
         case refused(String)
         case method, header, data, rawData, binaryData, encodedData, json, form, literalForm, user
-        case literalURLs, bearer, cookie, query, head, url, urlQuery, upload, agent, referer, range,
+        case literalURLs, bearer, cookie, query, head, url, urlQuery, upload, userAgent, referer,
+            range,
             target, next
     }
 
     private static let short: [Character: Flag] = {
         var flags: [Character: Flag] = [
             "X": .method, "H": .header, "d": .data, "F": .form, "u": .user, "b": .cookie,
-            "G": .query, "I": .head, "T": .upload, "A": .agent, "e": .referer, "r": .range,
+            "G": .query, "I": .head, "T": .upload, "A": .userAgent, "e": .referer, "r": .range,
             "g": .literalURLs, ":": .next, "C": .refused("depends on an earlier response"),
             "K": .refused("is read from a file"),
             "n": .refused("takes its password from a file"),
             "z": .refused("depends on a date"), "Q": .refused("does not use HTTP"),
         ]
         for letter in "ocDmwxUEyYPt" { flags[letter] = .ignored }
-        for letter in "sSkviLfqN#012346aBjJlMOpRZ" { flags[letter] = .alone }
+        for letter in "sSkviLfqN#012346aBjJlMOpRZ" { flags[letter] = .withoutValue }
         return flags
     }()
 
@@ -85,7 +86,7 @@ struct CurlCommand {
             "data-raw": .rawData, "data-binary": .binaryData, "data-urlencode": .encodedData,
             "json": .json, "form": .form, "form-string": .literalForm, "user": .user,
             "oauth2-bearer": .bearer, "cookie": .cookie, "get": .query, "head": .head, "url": .url,
-            "url-query": .urlQuery, "upload-file": .upload, "user-agent": .agent,
+            "url-query": .urlQuery, "upload-file": .upload, "user-agent": .userAgent,
             "referer": .referer, "range": .range, "request-target": .target, "next": .next,
             "globoff": .literalURLs,
             "config": .refused("is read from a file"),
@@ -113,7 +114,7 @@ struct CurlCommand {
             "socks5-hostname", "doh-url", "pinnedpubkey", "service-name",
         ]
         for name in ignored { flags[name] = .ignored }
-        let alone = [
+        let withoutValue = [
             "silent", "show-error", "insecure", "verbose", "include", "show-headers", "location",
             "location-trusted", "fail", "fail-with-body", "fail-early", "disable",
             "no-buffer", "progress-bar", "no-progress-meter", "basic", "compressed",
@@ -130,7 +131,7 @@ struct CurlCommand {
             "proxytunnel",
             "skip-existing", "remove-on-error", "haproxy-protocol", "disallow-username-in-url",
         ]
-        for name in alone { flags[name] = .alone }
+        for name in withoutValue { flags[name] = .withoutValue }
         return flags
     }()
 
@@ -142,7 +143,9 @@ struct CurlCommand {
         if word.hasPrefix("--") {
             let name = String(word.dropFirst(2))
             // A negated flag, such as `--no-silent`, has no effect if the flag itself has none.
-            if name.hasPrefix("no-"), case .alone? = Self.long[String(name.dropFirst(3))] { return }
+            if name.hasPrefix("no-"), case .withoutValue? = Self.long[String(name.dropFirst(3))] {
+                return
+            }
             guard let flag = Self.long[name] else { throw unknown(word) }
             return try take(flag, word, attached: nil)
         }
@@ -167,9 +170,9 @@ struct CurlCommand {
 
     private static func takesValue(_ flag: Flag) -> Bool {
         switch flag {
-        case .alone, .refused, .query, .head, .next, .literalURLs: false
+        case .withoutValue, .refused, .query, .head, .next, .literalURLs: false
         case .ignored, .method, .header, .data, .rawData, .binaryData, .encodedData, .json, .form,
-            .literalForm, .user, .bearer, .cookie, .url, .urlQuery, .upload, .agent, .referer,
+            .literalForm, .user, .bearer, .cookie, .url, .urlQuery, .upload, .userAgent, .referer,
             .range, .target:
             true
         }
@@ -188,7 +191,7 @@ struct CurlCommand {
             value = text
         }
         switch flag {
-        case .alone, .ignored: break
+        case .withoutValue, .ignored: break
         case .refused(let reason):
             throw Problem(
                 "the request cannot be imported: with '\(word)' it \(reason)",
@@ -230,7 +233,7 @@ struct CurlCommand {
         case .urlQuery:
             query.append(value.hasPrefix("+") ? String(value.dropFirst()) : try encoded(value))
         case .upload: upload = (value, try file(value, word))
-        case .agent: set("user-agent", value)
+        case .userAgent: set("user-agent", value)
         case .referer: set("referer", value.replacing(";auto", with: ""))
         case .range: set("range", "bytes=" + value)
         case .target: target = value
@@ -256,7 +259,7 @@ struct CurlCommand {
         if let (name, value) = text.cut(at: ":"), !name.isEmpty {
             let trimmed = value.drop(while: \.isWhitespace)
             if trimmed.isEmpty {
-                removed.insert(name.lowercased())
+                removedHeaders.insert(name.lowercased())
             } else {
                 fields.append(HTTPMessage.Field(name, String(trimmed)))
             }
@@ -394,7 +397,7 @@ struct CurlCommand {
             throw Problem("the command has a form and data", "Remove either -F or -d.")
         }
         for url in urls { requests.append(try request(url)) }
-        (method, urls, fields, removed, data, isJSON) = (nil, [], [], [], nil, false)
+        (method, urls, fields, removedHeaders, data, isJSON) = (nil, [], [], [], nil, false)
         (form, query, target, upload) = ([], [], nil, nil)
         (isQuery, isHead, hasLiteralURLs) = (false, false, false)
     }
@@ -445,14 +448,15 @@ struct CurlCommand {
         guard ImportReader.isMethod(verb) else {
             throw Problem("'\(verb)' is not a method", "Write the method in capitals: -X POST.")
         }
-        let isNamed = fields.value(of: "content-type") != nil || removed.contains("content-type")
+        let isNamed =
+            fields.value(of: "content-type") != nil || removedHeaders.contains("content-type")
         if !isNamed, upload == nil, !form.isEmpty || !body.isEmpty || data != nil && !isQuery {
             fields.append(HTTPMessage.Field("content-type", type))
         }
         return HTTPMessage.Request(
             verb,
             target ?? path,
-            fields: fields.filter { !removed.contains($0.name.lowercased()) },
+            fields: fields.filter { !removedHeaders.contains($0.name.lowercased()) },
             body: body
         )
     }

@@ -13,7 +13,7 @@ extension ImportReader {
                 ["request": ["url": .string("http://\(host)\(port)/"), "method": "POST"]]
             )
         }
-        let choice = HARChoice(requests, hosts: context.hosts)
+        let choice = HAREntryFilter(requests, hosts: context.hosts)
         notes += choice.notes
         for (index, value) in values.enumerated() {
             let place = "flow \(index + 1)"
@@ -21,7 +21,7 @@ extension ImportReader {
                 notes.append("\(place) is not HTTP and is left out")
                 continue
             }
-            if choice.leftOut.contains(index) { continue }
+            if choice.excludedIndices.contains(index) { continue }
             if value["websocket"]?.isNull == false {
                 notes.append("\(place) is a WebSocket and is left out: only requests are imported")
                 continue
@@ -93,7 +93,7 @@ extension ImportReader {
         let encoding = message["headers"]?.list.first {
             $0.list.first?.text?.lowercased() == "content-encoding"
         }?.list.last?.text
-        return try unpacked(message["content"]?.bytes ?? [], encoding: encoding, place)
+        return try decompressed(message["content"]?.bytes ?? [], encoding: encoding, place)
     }
 }
 

@@ -8,9 +8,9 @@ extension ImportReader {
         guard let entries = file["log"]?["entries"]?.array else {
             throw fail(1, "the archive has no /log/entries", export)
         }
-        let choice = HARChoice(entries, hosts: context.hosts)
+        let choice = HAREntryFilter(entries, hosts: context.hosts)
         notes += choice.notes
-        for (index, entry) in entries.enumerated() where !choice.leftOut.contains(index) {
+        for (index, entry) in entries.enumerated() where !choice.excludedIndices.contains(index) {
             self.entry(index) { reader throws(RecordingError) in
                 try reader.add(entry: entry, "/log/entries/\(index)")
             }
@@ -108,14 +108,14 @@ extension ImportReader {
 /// about the other entries.
 ///
 /// A browser's archive also contains the page's images, requests to other hosts and WebSockets.
-struct HARChoice {
-    private(set) var leftOut: Set<Int> = []
+struct HAREntryFilter {
+    private(set) var excludedIndices: Set<Int> = []
     private(set) var notes: [String] = []
 
-    private static let kinds: Set = [
+    private static let staticResourceTypes: Set = [
         "image", "stylesheet", "script", "font", "media", "manifest", "texttrack",
     ]
-    private static let media = ["image/", "font/", "video/", "audio/", "text/css"]
+    private static let staticMediaTypes = ["image/", "font/", "video/", "audio/", "text/css"]
 
     /// Selects entries of an archive.
     ///
@@ -129,7 +129,7 @@ struct HARChoice {
         for (index, entry) in entries.enumerated() {
             if Self.isSocket(entry) {
                 sockets.append(index)
-            } else if Self.isFile(entry) {
+            } else if Self.isStaticFile(entry) {
                 files.append(index)
             } else if let host = Self.host(entry["request"]?["url"]?.string ?? "") {
                 if let place = found.firstIndex(where: { $0.host == host }) {
@@ -139,14 +139,14 @@ struct HARChoice {
                 }
             }
         }
-        leftOut = Set(files + sockets)
+        excludedIndices = Set(files + sockets)
         let most = found.map(\.places.count).max()
         let own =
             hosts.isEmpty
             ? found.first { $0.places.count == most }.map { [$0.host] } ?? []
             : hosts.map { $0.lowercased() }
         let foreign = found.filter { !own.contains($0.host) }
-        for host in foreign { leftOut.formUnion(host.places) }
+        for host in foreign { excludedIndices.formUnion(host.places) }
         if !files.isEmpty { notes.append(Self.left(files.count, "files, such as images")) }
         for socket in sockets {
             let url = entries[socket]["request"]?["url"]?.string ?? ""
@@ -173,11 +173,11 @@ struct HARChoice {
             || url.hasPrefix("ws://") || url.hasPrefix("wss://")
     }
 
-    private static func isFile(_ entry: JSONValue) -> Bool {
+    private static func isStaticFile(_ entry: JSONValue) -> Bool {
         guard entry["request"]?["method"]?.string == "GET" else { return false }
-        if let kind = entry["_resourceType"]?.string { return kinds.contains(kind) }
+        if let kind = entry["_resourceType"]?.string { return staticResourceTypes.contains(kind) }
         let type = entry["response"]?["content"]?["mimeType"]?.string?.lowercased() ?? ""
-        return media.contains { type.hasPrefix($0) } || type.contains("javascript")
+        return staticMediaTypes.contains { type.hasPrefix($0) } || type.contains("javascript")
     }
 
     /// Returns the host of a URL with its port; nil for a path without a host.

@@ -23,9 +23,9 @@ struct ImportReader {
     var exchanges: [Exchange] = []
     var notes: [String] = []
     /// The number of bytes to which the remaining compressed bodies of the file may decompress.
-    private var unpackedLeft: Int
+    private var unpackedBytesLeft: Int
     private var leftOutCount = 0
-    private var firstFault: RecordingError?
+    private var firstError: RecordingError?
 
     /// Creates a reader for one file.
     ///
@@ -34,7 +34,7 @@ struct ImportReader {
     ///   - byteCount: The size of the file, in bytes.
     init(context: Importer.Context, byteCount: Int) {
         self.context = context
-        unpackedLeft = max(Importer.unpackedMin, byteCount * Importer.unpackedRatio)
+        unpackedBytesLeft = max(Importer.unpackedMin, byteCount * Importer.unpackedRatio)
     }
 
     func fail(_ line: Int, _ problem: String, _ remedy: String) -> RecordingError {
@@ -55,12 +55,12 @@ struct ImportReader {
         do throws(RecordingError) {
             try read(&self)
         } catch {
-            leaveOut(index, error)
+            omitEntry(index, error)
         }
     }
 
-    private mutating func leaveOut(_ index: Int, _ error: RecordingError) {
-        firstFault = firstFault ?? error
+    private mutating func omitEntry(_ index: Int, _ error: RecordingError) {
+        firstError = firstError ?? error
         leftOutCount += 1
         guard leftOutCount <= Self.leftOutNoteMax else { return }
         let line = error.line > 1 ? " (line \(error.line))" : ""
@@ -71,7 +71,7 @@ struct ImportReader {
     ///
     /// - Throws: The error of the first invalid entry, when no entry could be imported.
     mutating func finish() throws(RecordingError) {
-        if exchanges.isEmpty, let firstFault { throw firstFault }
+        if exchanges.isEmpty, let firstError { throw firstError }
         let more = leftOutCount - Self.leftOutNoteMax
         if more > 0 {
             notes.append(
@@ -185,24 +185,24 @@ struct ImportReader {
     }
 
     /// Decompresses a body, within the size limits for one body and for the whole file.
-    mutating func unpacked(
+    mutating func decompressed(
         _ bytes: [UInt8],
         encoding: String?,
         _ place: String
     ) throws(RecordingError) -> [UInt8] {
         let name = encoding ?? ""
         do throws(BodyDecoding.Failure) {
-            let bound = min(Importer.bodyMax, unpackedLeft)
+            let bound = min(Importer.bodyMax, unpackedBytesLeft)
             let decoded = try BodyDecoding.decoded(bytes, encoding: encoding, max: bound)
-            if decoded.wasPacked { unpackedLeft -= decoded.bytes.count }
+            if decoded.wasCompressed { unpackedBytesLeft -= decoded.bytes.count }
             return decoded.bytes
         } catch .tooLong {
             let problem =
-                unpackedLeft < Importer.bodyMax
+                unpackedBytesLeft < Importer.bodyMax
                 ? "with the body of \(place), the decompressed file would be too large"
                 : "\(place) has a body of more than \(Importer.bodyMax >> 20) MiB when decompressed"
             // A body that is too large counts as much as the largest allowed body.
-            unpackedLeft -= min(Importer.bodyMax, unpackedLeft)
+            unpackedBytesLeft -= min(Importer.bodyMax, unpackedBytesLeft)
             throw fail(1, problem, "Save fewer flows in one file.")
         } catch {
             throw fail(

@@ -97,7 +97,7 @@ package enum Importer {
             .first { !$0.hasPrefix("#") && !$0.allSatisfy(\.isWhitespace) } ?? ""
         if first.hasPrefix("curl ") || first.hasPrefix("$ curl ") { return .curl }
         if isFlow(bytes) { return .mitmproxy }
-        if head.hasPrefix("openapi:") || bytes.holds("\nopenapi:") { return .openapi }
+        if head.hasPrefix("openapi:") || bytes.containsText("\nopenapi:") { return .openapi }
         if let value = try? JSONValue(parsing: bytes, options: options) {
             if value["openapi"] != nil, value["paths"] != nil { return .openapi }
             if value["log"]?["entries"] != nil { return .har }

@@ -74,7 +74,7 @@ private struct OpenAPIOperation {
     let document: JSONValue
     let operation: JSONValue
     let parameters: [JSONValue]
-    private var schemasLeft = OpenAPIOperation.schemaCountMax
+    private var remainingSchemaCount = OpenAPIOperation.schemaCountMax
 
     init(document: JSONValue, operation: JSONValue, parameters: [JSONValue]) {
         self.document = document
@@ -163,8 +163,8 @@ private struct OpenAPIOperation {
     }
 
     private mutating func example(ofSchema schema: JSONValue, depth: Int) -> JSONValue? {
-        guard depth < Self.depthMax, schemasLeft > 0 else { return nil }
-        schemasLeft -= 1
+        guard depth < Self.depthMax, remainingSchemaCount > 0 else { return nil }
+        remainingSchemaCount -= 1
         let schema = resolved(schema)
         if let example = schema["example"] ?? schema["examples"]?.array?.first ?? schema["const"]
             ?? schema["default"] ?? schema["enum"]?.array?.first

@@ -28,7 +28,7 @@ private struct PostmanCollection {
     private let variables: [String: String]
     /// The status of the saved response that was imported for each request, so that no request gets
     /// two responses.
-    private var answered: [HTTPMessage.Request: Int] = [:]
+    private var importedStatuses: [HTTPMessage.Request: Int] = [:]
     /// The number of requests and saved responses that have been read from the collection.
     private var entryCount = 0
 
@@ -102,13 +102,13 @@ private struct PostmanCollection {
             throw reader.fail(1, "\(place) has no code", "Save the response again in Postman.")
         }
         let status = try reader.status(code, place + "/code")
-        if let other = answered[request] {
+        if let other = importedStatuses[request] {
             reader.notes.append(
                 "\(place), \(status.code), is left out: the same request already has status \(other)"
             )
             return
         }
-        answered[request] = status.code
+        importedStatuses[request] = status.code
         try reader.add(
             request,
             RecordedResponse(
@@ -142,13 +142,15 @@ private struct PostmanCollection {
         try authorize(value["auth"] ?? inherited, &fields, &target, place)
         var filled: [HTTPMessage.Field] = []
         for field in fields {
-            filled.append(HTTPMessage.Field(field.name, try fill(field.value, place)))
+            filled.append(
+                HTTPMessage.Field(field.name, try substituteVariables(field.value, place))
+            )
         }
         return HTTPMessage.Request(
             method,
             target,
             fields: filled,
-            body: Array(try fill(body, place).utf8)
+            body: Array(try substituteVariables(body, place).utf8)
         )
     }
 
@@ -164,7 +166,7 @@ private struct PostmanCollection {
         guard let target = ImportReader.target(raw) else {
             throw reader.fail(1, "\(place): '\(raw.prefix(80))' is not a URL", "Correct the URL.")
         }
-        let parts = try fill(target, place).split(
+        let parts = try substituteVariables(target, place).split(
             separator: "?",
             maxSplits: 1,
             omittingEmptySubsequences: false
@@ -184,12 +186,12 @@ private struct PostmanCollection {
         let query = parts.dropFirst().first?.split(separator: "&")
             .filter { !disabled.contains(String($0)) }.joined(separator: "&")
         let whole = path.joined(separator: "/") + (query.map { $0.isEmpty ? "" : "?" + $0 } ?? "")
-        return Self.sendable(whole)
+        return Self.percentEncodedTarget(whole)
     }
 
     /// Percent-encodes the characters of a path and query that a request line cannot contain, as
     /// Postman does.
-    private static func sendable(_ target: String) -> String {
+    private static func percentEncodedTarget(_ target: String) -> String {
         target.utf8.map { byte in
             let isPlain = (0x21...0x7E).contains(byte) && !"\"<>`{}|\\^".utf8.contains(byte)
             if isPlain { return String(UnicodeScalar(byte)) }
@@ -214,14 +216,14 @@ private struct PostmanCollection {
             let pairs = (value["urlencoded"]?.array ?? []).filter { $0["disabled"]?.bool != true }
             var texts: [String] = []
             for pair in pairs {
-                let name = try fill(pair["key"]?.string ?? "", place)
-                let text = try fill(pair["value"]?.string ?? "", place)
+                let name = try substituteVariables(pair["key"]?.string ?? "", place)
+                let text = try substituteVariables(pair["value"]?.string ?? "", place)
                 texts.append("\(name.percentEncoded)=\(text.percentEncoded)")
             }
             return (texts.joined(separator: "&"), "application/x-www-form-urlencoded")
         case "graphql":
             let query = value["graphql"]?["query"] ?? ""
-            let text = try fill(value["graphql"]?["variables"]?.string ?? "", place)
+            let text = try substituteVariables(value["graphql"]?["variables"]?.string ?? "", place)
             guard let variables = try? JSONValue(parsing: Array((text.isEmpty ? "{}" : text).utf8))
             else {
                 throw reader.fail(1, "\(place): GraphQL variables are not JSON", "Correct them.")
@@ -252,14 +254,15 @@ private struct PostmanCollection {
             let token = values["token"] ?? ""
             fields.append(HTTPMessage.Field("Authorization", "Bearer " + token))
         case "basic":
-            let name = try fill(values["username"] ?? "", place)
-            let password = try fill(values["password"] ?? "", place)
+            let name = try substituteVariables(values["username"] ?? "", place)
+            let password = try substituteVariables(values["password"] ?? "", place)
             let text = Base64.text(Array("\(name):\(password)".utf8))
             fields.append(HTTPMessage.Field("Authorization", "Basic " + text))
         case "apikey":
             let (key, value) = (values["key"] ?? "", values["value"] ?? "")
             if values["in"] == "query" {
-                let text = "\(key.percentEncoded)=\(try fill(value, place).percentEncoded)"
+                let text =
+                    "\(key.percentEncoded)=\(try substituteVariables(value, place).percentEncoded)"
                 target += (target.contains("?") ? "&" : "?") + text
             } else {
                 fields.append(HTTPMessage.Field(key, value))
@@ -276,7 +279,9 @@ private struct PostmanCollection {
     // MARK: Values
 
     /// Returns a string with every `{{name}}` replaced by the value of the collection's variable.
-    private func fill(_ text: String, _ place: String) throws(RecordingError) -> String {
+    private func substituteVariables(_ text: String, _ place: String) throws(RecordingError)
+        -> String
+    {
         var output = ""
         var rest = text[...]
         while let open = rest.firstRange(of: "{{"),

@@ -42,7 +42,7 @@ enum ShellWords {
         private var word: String?
         /// The current word with every quoted character replaced by a letter, to find shell syntax
         /// outside of quotes.
-        private var bare = ""
+        private var unquotedWord = ""
         /// Whether the next word is the target of a redirection (`>` or `<`), which is ignored.
         private var isRedirected = false
         /// Whether the following words belong to a command behind a pipe (`|`), which is ignored.
@@ -69,18 +69,18 @@ enum ShellWords {
         private mutating func append(_ scalar: Unicode.Scalar, isQuoted: Bool) {
             word = (word ?? "")
             word?.unicodeScalars.append(scalar)
-            bare.unicodeScalars.append(isQuoted ? "q" : scalar)
+            unquotedWord.unicodeScalars.append(isQuoted ? "q" : scalar)
         }
 
         private mutating func endWord() throws(RecordingError) {
-            defer { (word, bare) = (nil, "") }
+            defer { (word, unquotedWord) = (nil, "") }
             guard let word else { return }
             if isRedirected {
                 isRedirected = false
                 return
             }
             if isPiped { return }
-            if Self.isExpanded(bare) {
+            if Self.hasBraceExpansion(unquotedWord) {
                 throw fail(
                     line,
                     "a shell expands '\(word)' to several words",
@@ -98,8 +98,10 @@ enum ShellWords {
         }
 
         /// Returns whether a word contains an unquoted brace expansion: `{a,b}` or `{1..3}`.
-        private static func isExpanded(_ bare: String) -> Bool {
-            for part in bare.split(separator: "{").dropFirst(bare.hasPrefix("{") ? 0 : 1) {
+        private static func hasBraceExpansion(_ unquotedWord: String) -> Bool {
+            for part in unquotedWord.split(separator: "{").dropFirst(
+                unquotedWord.hasPrefix("{") ? 0 : 1
+            ) {
                 guard let end = part.firstIndex(of: "}") else { continue }
                 let inner = part[..<end]
                 if inner.contains(",") || inner.contains("..") { return true }
@@ -123,13 +125,13 @@ enum ShellWords {
                         isPiped = true
                     }
                 case "<", ">": try redirect(scalar)
-                case "(", ")", "`": throw substituted()
-                case "\\": escape()
+                case "(", ")", "`": throw substitutionError()
+                case "\\": readEscape()
                 case "#" where word == nil:
                     while let next = rest.first, next != "\n" { _ = take() }
-                case "'": try quote(line)
+                case "'": try readQuote(line)
                 case "\"": try doubleQuote(line)
-                case "$": try dollar()
+                case "$": try readDollar()
                 case " ", "\t", "\r", "\u{b}", "\u{c}": try endWord()
                 default: append(scalar, isQuoted: false)
                 }
@@ -138,15 +140,15 @@ enum ShellWords {
         }
 
         private mutating func redirect(_ scalar: Unicode.Scalar) throws(RecordingError) {
-            if scalar == "<", rest.first == "<" || rest.first == "(" { throw substituted() }
+            if scalar == "<", rest.first == "<" || rest.first == "(" { throw substitutionError() }
             // The number in `2>` is a file descriptor, not a word.
-            if let word, word.allSatisfy(\.isNumber) { (self.word, bare) = (nil, "") }
+            if let word, word.allSatisfy(\.isNumber) { (self.word, unquotedWord) = (nil, "") }
             try endWord()
             while let next = rest.first, [">", "&", "|"].contains(next) { _ = take() }
             isRedirected = true
         }
 
-        private func substituted() -> RecordingError {
+        private func substitutionError() -> RecordingError {
             fail(
                 line,
                 "a shell substitutes an unknown value for a variable or a command",
@@ -154,13 +156,13 @@ enum ShellWords {
             )
         }
 
-        private mutating func escape() {
+        private mutating func readEscape() {
             if rest.first == "\r", rest.dropFirst().first == "\n" { _ = take() }
             guard let next = take(), next != "\n" else { return }
             append(next, isQuoted: true)
         }
 
-        private mutating func quote(_ opened: Int) throws(RecordingError) {
+        private mutating func readQuote(_ opened: Int) throws(RecordingError) {
             word = word ?? ""
             while let next = take() {
                 if next == "'" { return }
@@ -174,8 +176,8 @@ enum ShellWords {
             while let next = take() {
                 switch next {
                 case "\"": return
-                case "`": throw substituted()
-                case "$" where isName(rest.first): throw substituted()
+                case "`": throw substitutionError()
+                case "$" where isName(rest.first): throw substitutionError()
                 case "\\":
                     guard let escaped = take() else { break }
                     if escaped == "\n" { continue }
@@ -194,21 +196,21 @@ enum ShellWords {
                 || "_{(@*#?!$-".unicodeScalars.contains(scalar)
         }
 
-        private mutating func dollar() throws(RecordingError) {
+        private mutating func readDollar() throws(RecordingError) {
             if rest.first == "'" {
                 let opened = line
                 _ = take()
-                return try ansi(opened)
+                return try readANSIQuote(opened)
             }
             // `$"…"` is the same as `"…"`, because no translation exists.
             if rest.first == "\"" { return }
-            if isName(rest.first) { throw substituted() }
+            if isName(rest.first) { throw substitutionError() }
             append("$", isQuoted: false)
         }
 
         // MARK: $'…'
 
-        private mutating func ansi(_ opened: Int) throws(RecordingError) {
+        private mutating func readANSIQuote(_ opened: Int) throws(RecordingError) {
             word = word ?? ""
             // Several escaped bytes may encode one character.
             var bytes: [UInt8] = []

@@ -13,7 +13,7 @@ struct CapturedBody {
     /// An internal header that marks a request whose body is written to the journal later.
     ///
     /// The header is never sent over the network.
-    static let laterField = HTTPMessage.Field(":assay-later", "1")
+    static let deferredBodyField = HTTPMessage.Field(":assay-later", "1")
 
     private let max: Int
     private var kept: [UInt8] = []

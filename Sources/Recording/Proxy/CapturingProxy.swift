@@ -74,7 +74,7 @@ package final class CapturingProxy: Sendable {
     }
 
     private let channel: any Channel
-    private let connections: ServerQuiescing
+    private let connections: OpenConnections
     package let host: String
     package let port: Int
 
@@ -94,12 +94,12 @@ package final class CapturingProxy: Sendable {
     ) async throws(StartError) {
         let journal = context.journal
         let report: @Sendable (ConnectionFault) -> Void = { journal.note($0.description) }
-        let connections = ServerQuiescing()
+        let connections = OpenConnections()
         self.connections = connections
         do {
             var trust = TLSConfiguration.makeClientConfiguration()
             trust.additionalTrustRoots = context.target.authority.map { [.file($0)] } ?? []
-            let secure =
+            let tlsContext =
                 context.target.isSecure ? try NIOSSLContext(configuration: trust) : nil
             channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.backlog, value: 256)
@@ -110,7 +110,7 @@ package final class CapturingProxy: Sendable {
                         let codec = HTTPHandlers.server()
                         try pipeline.addHandler(HTTP2Refusal())
                         try pipeline.addHandlers(codec)
-                        try pipeline.addHandler(CallerHandler(context, secure, codec))
+                        try pipeline.addHandler(CallerHandler(context, tlsContext, codec))
                         connections.add(channel)
                     }
                 }
@@ -125,7 +125,7 @@ package final class CapturingProxy: Sendable {
         self.port = channel.localAddress?.port ?? port
     }
 
-    package var baseURL: String { ToldAddress.url(host: host, port: port) }
+    package var baseURL: String { AdvertisedAddress.url(host: host, port: port) }
 
     /// Closes the port of the proxy and all open connections.
     package func stop() async {
@@ -201,7 +201,7 @@ extension HTTPRequestEncoder.Configuration {
 }
 
 /// The open connections of the proxy.
-private final class ServerQuiescing: Sendable {
+private final class OpenConnections: Sendable {
     private let channels = Locked<[ObjectIdentifier: any Channel]>([:])
 
     func add(_ channel: any Channel) {
@@ -227,7 +227,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     typealias OutboundOut = HTTPServerResponsePart
 
     /// A request that is in progress, and its response so far.
-    private struct Underway {
+    private struct ExchangeInProgress {
         let head: HTTPRequestHead
         var request: CapturedBody
         var response: CapturedBody
@@ -236,12 +236,12 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         /// journal.
         var sequence: Int?
         /// Whether the request was written to the journal before its body was complete.
-        var isToldLater = false
+        var isBodyRecordedLater = false
         /// Parts of the request that have not been forwarded yet.
         ///
         /// A request with a short body is held until it is complete, then written to the journal
         /// and forwarded.
-        var held: [HTTPClientRequestPart] = []
+        var heldParts: [HTTPClientRequestPart] = []
         var isRequestComplete = false
     }
 
@@ -249,11 +249,11 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     /// request.
     ///
     /// A longer body is written to the journal later.
-    private static let heldMax = 64 << 10
+    private static let heldByteCountMax = 64 << 10
 
     private let context: CapturingProxy.Context
-    private let secure: NIOSSLContext?
-    private var underway: Underway?
+    private let tlsContext: NIOSSLContext?
+    private var exchangeInProgress: ExchangeInProgress?
     private var backend: (any Channel)?
     private var isConnecting = false
     private var caller: (any Channel)?
@@ -265,11 +265,11 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
 
     init(
         _ context: CapturingProxy.Context,
-        _ secure: NIOSSLContext?,
+        _ tlsContext: NIOSSLContext?,
         _ codec: [HTTPHandlers.Handler]
     ) {
         self.context = context
-        self.secure = secure
+        self.tlsContext = tlsContext
         self.codec = codec
     }
 
@@ -288,30 +288,34 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
             if let host = context.target.hostField {
                 forwarded.headers.replaceOrAdd(name: "Host", value: host)
             }
-            if let accepted = Self.readable(head.headers) {
+            if let accepted = Self.readableEncodings(head.headers) {
                 forwarded.headers.replaceOrAdd(name: "Accept-Encoding", value: accepted)
             }
             if head.uri.hasPrefix("/") { forwarded.uri = context.target.basePath + head.uri }
-            if head.headers.contains(name: "upgrade") { Self.settle(&forwarded.headers) }
-            underway = Underway(
+            if head.headers.contains(name: "upgrade") {
+                Self.removeUnreadableProtocols(&forwarded.headers)
+            }
+            exchangeInProgress = ExchangeInProgress(
                 head: head,
                 request: CapturedBody(max: context.bodyMax),
                 response: CapturedBody(max: context.bodyMax),
-                held: [.head(forwarded)]
+                heldParts: [.head(forwarded)]
             )
             // A caller that waits for status 100 before it sends the body needs the backend's
             // response to the request head.
             if head.headers.contains(name: "expect") { begin() }
         case .body(let buffer):
-            underway?.request.append(buffer)
+            exchangeInProgress?.request.append(buffer)
             send(.body(.byteBuffer(buffer)))
-            if let underway, underway.sequence == nil, underway.request.count > Self.heldMax {
+            if let exchangeInProgress, exchangeInProgress.sequence == nil,
+                exchangeInProgress.request.count > Self.heldByteCountMax
+            {
                 begin()
             }
         case .end(let trailers):
-            underway?.isRequestComplete = true
+            exchangeInProgress?.isRequestComplete = true
             send(.end(trailers))
-            tellBody()
+            recordDeferredBody()
             begin()
         }
     }
@@ -321,7 +325,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     /// A WebSocket is requested without compression, so that its messages can be read. An upgrade
     /// to another protocol is not requested, because the proxy cannot read that protocol (RFC 9110,
     /// section 7.8).
-    private static func settle(_ headers: inout HTTPHeaders) {
+    private static func removeUnreadableProtocols(_ headers: inout HTTPHeaders) {
         if headers[canonicalForm: "upgrade"].contains(where: { $0.lowercased() == "websocket" }) {
             headers.remove(name: "Sec-WebSocket-Extensions")
         } else {
@@ -331,7 +335,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
 
     /// Returns the value of `Accept-Encoding` without the encodings that the proxy cannot decode
     /// (RFC 9110, section 12.5.3); nil when the proxy can decode all encodings.
-    private static func readable(_ headers: HTTPHeaders) -> String? {
+    private static func readableEncodings(_ headers: HTTPHeaders) -> String? {
         let accepted = headers[canonicalForm: "accept-encoding"]
         let isReadable = { (item: Substring) in
             let name = item.prefix { $0 != ";" && $0 != " " }.lowercased()
@@ -343,7 +347,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        fail(.closed, "the caller disconnected", tellsCaller: false)
+        fail(.closed, "the caller disconnected", respondsToCaller: false)
         if !isTunnel { backend?.close(promise: nil) }
         context.fireChannelInactive()
     }
@@ -361,8 +365,8 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     // MARK: To the backend
 
     private func send(_ part: HTTPClientRequestPart) {
-        guard underway?.sequence != nil, let backend, !isConnecting else {
-            underway?.held.append(part)
+        guard exchangeInProgress?.sequence != nil, let backend, !isConnecting else {
+            exchangeInProgress?.heldParts.append(part)
             return
         }
         backend.write(part, promise: nil)
@@ -370,15 +374,19 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
 
     /// Flushes to the backend after each read, so that data received together is sent together.
     func channelReadComplete(context: ChannelHandlerContext) {
-        if underway?.sequence != nil, !isConnecting { backend?.flush() }
+        if exchangeInProgress?.sequence != nil, !isConnecting { backend?.flush() }
         context.fireChannelReadComplete()
     }
 
     /// Writes the complete body of a request to the journal, if the request was written there
     /// before its body was complete.
-    private func tellBody() {
-        guard let underway, underway.isToldLater, let sequence = underway.sequence else { return }
-        let (fields, body) = underway.request.result(Self.fields(underway.head.headers))
+    private func recordDeferredBody() {
+        guard let exchangeInProgress, exchangeInProgress.isBodyRecordedLater,
+            let sequence = exchangeInProgress.sequence
+        else { return }
+        let (fields, body) = exchangeInProgress.request.result(
+            Self.fields(exchangeInProgress.head.headers)
+        )
         context.journal.sent(sequence, fields, body)
     }
 
@@ -389,12 +397,14 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     /// Writes the request to the journal, then forwards the parts of the request that were held
     /// back.
     private func begin() {
-        guard var current = underway, current.sequence == nil else { return }
+        guard var current = exchangeInProgress, current.sequence == nil else { return }
         var (fields, body) = current.request.result(Self.fields(current.head.headers))
         if !current.isRequestComplete {
             // An incomplete body is not written to the journal, because it could not be parsed.
-            current.isToldLater = true
-            (fields, body) = (Self.fields(current.head.headers) + [CapturedBody.laterField], [])
+            current.isBodyRecordedLater = true
+            (fields, body) = (
+                Self.fields(current.head.headers) + [CapturedBody.deferredBodyField], []
+            )
         }
         let request = HTTPMessage.Request(
             current.head.method.rawValue,
@@ -412,7 +422,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
                 request: request
             )
         )
-        underway = current
+        exchangeInProgress = current
         connect()
     }
 
@@ -423,15 +433,18 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         let loop = caller.eventLoop
         let me = NIOLoopBound(self, eventLoop: loop)
         let target = context.target
-        let secure = secure
+        let tlsContext = tlsContext
         ClientBootstrap(group: loop)
             .connectTimeout(.seconds(5))
             .channelInitializer { channel in
                 ConnectionOptions.prepare(channel, [.noDelay]) { channel in
                     let pipeline = channel.pipeline.syncOperations
-                    if let secure {
+                    if let tlsContext {
                         try pipeline.addHandler(
-                            try NIOSSLClientHandler(context: secure, serverHostname: target.host)
+                            try NIOSSLClientHandler(
+                                context: tlsContext,
+                                serverHostname: target.host
+                            )
                         )
                     }
                     let codec = HTTPHandlers.client()
@@ -467,29 +480,31 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     }
 
     private func release() {
-        guard let backend, let held = underway?.held else { return }
-        underway?.held = []
-        for part in held { backend.write(part, promise: nil) }
+        guard let backend, let heldParts = exchangeInProgress?.heldParts else { return }
+        exchangeInProgress?.heldParts = []
+        for part in heldParts { backend.write(part, promise: nil) }
         backend.flush()
     }
 
     // MARK: From the backend
 
     func received(_ part: HTTPClientResponsePart, from channel: any Channel) {
-        guard let caller, underway != nil, channel === backend || backend == nil else { return }
+        guard let caller, exchangeInProgress != nil, channel === backend || backend == nil else {
+            return
+        }
         switch part {
         case .head(let head):
             if !(100..<200).contains(head.status.code) || head.status == .switchingProtocols {
-                underway?.responseHead = head
+                exchangeInProgress?.responseHead = head
             }
             caller.write(HTTPServerResponsePart.head(head), promise: nil)
         case .body(let buffer):
-            underway?.response.append(buffer)
+            exchangeInProgress?.response.append(buffer)
             caller.write(HTTPServerResponsePart.body(.byteBuffer(buffer)), promise: nil)
         case .end(let trailers):
-            guard let done = underway, let head = done.responseHead else { return }
+            guard let done = exchangeInProgress, let head = done.responseHead else { return }
             complete(done, head)
-            underway = nil
+            exchangeInProgress = nil
             if head.status == .switchingProtocols, let sequence = done.sequence {
                 caller.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
                 return tunnel(sequence)
@@ -515,11 +530,11 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         guard let caller, let backend else { return }
         isTunnel = true
         let context = context
-        func tell(_ party: Exchange.Party) -> (SocketMessages.Message) -> Void {
+        func recordMessage(_ party: Exchange.Party) -> (WebSocketMessageParser.Message) -> Void {
             { message in
                 let (fields, body) = message.body.result([])
                 context.journal.said(
-                    SocketMessage(
+                    WebSocketMessage(
                         sequence: sequence,
                         from: party,
                         fields: fields,
@@ -531,8 +546,22 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         }
         do {
             let tunnels = [
-                (backend, SocketTunnel(to: caller, bodyMax: context.bodyMax, tell: tell(.backend))),
-                (caller, SocketTunnel(to: backend, bodyMax: context.bodyMax, tell: tell(.app))),
+                (
+                    backend,
+                    WebSocketTunnel(
+                        to: caller,
+                        bodyMax: context.bodyMax,
+                        recordMessage: recordMessage(.backend)
+                    )
+                ),
+                (
+                    caller,
+                    WebSocketTunnel(
+                        to: backend,
+                        bodyMax: context.bodyMax,
+                        recordMessage: recordMessage(.app)
+                    )
+                ),
             ]
             for (channel, tunnel) in tunnels {
                 try channel.pipeline.syncOperations.addHandler(tunnel)
@@ -545,7 +574,7 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
         HTTPHandlers.remove(codec + [self], from: caller)
     }
 
-    private func complete(_ done: Underway, _ head: HTTPResponseHead) {
+    private func complete(_ done: ExchangeInProgress, _ head: HTTPResponseHead) {
         guard let sequence = done.sequence else { return }
         let (fields, body) = done.response.result(Self.fields(head.headers))
         context.journal.complete(
@@ -574,13 +603,13 @@ private final class CallerHandler: ChannelInboundHandler, RemovableChannelHandle
     /// The proxy closes the connection of the caller, which is what the caller would see without
     /// the proxy. If the backend cannot be reached at all, the caller gets a response with status
     /// 502 and the reason.
-    private func fail(_ failure: Exchange.Failure, _ text: String, tellsCaller: Bool = true) {
-        guard let failed = underway else { return }
-        underway = nil
+    private func fail(_ failure: Exchange.Failure, _ text: String, respondsToCaller: Bool = true) {
+        guard let failed = exchangeInProgress else { return }
+        exchangeInProgress = nil
         if let sequence = failed.sequence {
             context.journal.complete(sequence, .failed(failure, text))
         }
-        guard tellsCaller, let caller else { return }
+        guard respondsToCaller, let caller else { return }
         guard failure == .refused, failed.responseHead == nil else {
             caller.close(promise: nil)
             return

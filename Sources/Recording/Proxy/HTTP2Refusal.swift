@@ -11,7 +11,7 @@ final class HTTP2Refusal: ChannelInboundHandler, RemovableChannelHandler {
     private static let errorCode: UInt32 = 0xd
     private static let reason = "the recorder supports only HTTP/1.1"
     /// The time that a refused client has to close the connection itself.
-    private static let patience: TimeAmount = .seconds(2)
+    private static let closeDelay: TimeAmount = .seconds(2)
 
     private var isRefused = false
 
@@ -34,7 +34,7 @@ final class HTTP2Refusal: ChannelInboundHandler, RemovableChannelHandler {
         // Closing the connection at once would lose the refusal if the client is still sending.
         context.close(mode: .output, promise: nil)
         let channel = context.channel
-        context.eventLoop.scheduleTask(in: Self.patience) { channel.close(promise: nil) }
+        context.eventLoop.scheduleTask(in: Self.closeDelay) { channel.close(promise: nil) }
     }
 
     /// Writes the header of an HTTP/2 frame for the whole connection, such as SETTINGS or GOAWAY.

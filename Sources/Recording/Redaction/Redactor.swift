@@ -12,24 +12,24 @@ internal import Providers
 /// occurs.
 package struct Redactor: Sendable {
     /// The secrets, headers and names that the redactor has seen so far.
-    private struct Books {
+    private struct Tables {
         var placeholders: [String: String] = [:]
-        var known = KnownSecrets(countMax: soughtMax)
+        var known = KnownSecrets(countMax: knownSecretMax)
         /// Headers that contain no secret, cached because most headers repeat within a session.
         var clean: Set<HTTPMessage.Field> = []
         /// The kind of secret that a header, JSON member or parameter holds, by its name; nil when
         /// it holds none.
-        var kinds: [SecretNames.Place: [String: String?]] = [:]
+        var kinds: [SecretNames.Position: [String: String?]] = [:]
     }
 
     /// The maximum number of secrets that are searched for in every line of the recording.
     ///
     /// A session has few secrets and repeats them; a load test has many and repeats none.
-    private static let soughtMax = 256
+    private static let knownSecretMax = 256
     /// The minimum length in bytes of a secret that is searched for in every line.
     ///
     /// Shorter secrets would also match inside words.
-    private static let soughtLengthMin = 8
+    private static let knownSecretLengthMin = 8
     /// The maximum number of cached names and headers, so that a recorded client with ten thousand
     /// names does not fill the memory.
     private static let nameCountMax = 4096
@@ -42,7 +42,7 @@ package struct Redactor: Sendable {
     /// Names of headers, JSON members and parameters that the profile of the backend declares
     /// secret.
     private let names: [String]
-    private let books = Locked(Books())
+    private let tables = Locked(Tables())
 
     /// Creates the redactor of one recording.
     ///
@@ -67,11 +67,13 @@ package struct Redactor: Sendable {
         let declared = Redaction.lookup(names)
         return Redaction(
             kind: { name, place in
-                if let found = books.withLock({ $0.kinds[place]?[name] }) { return found }
+                if let found = tables.withLock({ $0.kinds[place]?[name] }) { return found }
                 let kind = declared(name, place)
-                books.withLock { books in
-                    guard books.kinds[place, default: [:]].count < Self.nameCountMax else { return }
-                    books.kinds[place, default: [:]].updateValue(kind, forKey: name)
+                tables.withLock { tables in
+                    guard tables.kinds[place, default: [:]].count < Self.nameCountMax else {
+                        return
+                    }
+                    tables.kinds[place, default: [:]].updateValue(kind, forKey: name)
                 }
                 return kind
             },
@@ -81,16 +83,18 @@ package struct Redactor: Sendable {
 
     private func placeholder(_ kind: String, _ value: String, isKept: Bool = false) -> String {
         let fingerprint = Digest.fingerprint(value, key: key)
-        return books.withLock { books in
-            if let found = books.placeholders[value] { return found }
+        return tables.withLock { tables in
+            if let found = tables.placeholders[value] { return found }
             // The placeholder keeps the prefix of a key, such as `rk_live_`, which identifies its
             // service.
-            let prefix = SecretLooks.prefix(of: value).map { "." + $0 } ?? ""
+            let prefix = SecretPatterns.prefix(of: value).map { "." + $0 } ?? ""
             let made = "‹\(kind):\(fingerprint)\(prefix)›"
-            if books.placeholders.count >= 4 * Self.soughtMax { books.placeholders.removeAll() }
-            books.placeholders[value] = made
-            if value.utf8.count >= Self.soughtLengthMin, isKept || Self.isUnlikely(value) {
-                books.known.add(value, made, isKept: isKept)
+            if tables.placeholders.count >= 4 * Self.knownSecretMax {
+                tables.placeholders.removeAll()
+            }
+            tables.placeholders[value] = made
+            if value.utf8.count >= Self.knownSecretLengthMin, isKept || Self.isUnlikely(value) {
+                tables.known.add(value, made, isKept: isKept)
             }
             return made
         }
@@ -111,13 +115,13 @@ package struct Redactor: Sendable {
     /// far replaced.
     package func line(_ value: JSONValue) -> [UInt8] { line(bytes: value.bytes) }
 
-    func line(bytes: [UInt8]) -> [UInt8] { books.withLock { $0.known.replaced(in: bytes) } }
+    func line(bytes: [UInt8]) -> [UInt8] { tables.withLock { $0.known.replaced(in: bytes) } }
 
     /// Returns whether bytes contain a known secret.
     ///
     /// It is used for binary data, in which a secret cannot be replaced.
     package func isSecret(_ bytes: [UInt8]) -> Bool {
-        books.withLock { $0.known.occur(in: bytes) }
+        tables.withLock { $0.known.occur(in: bytes) }
     }
 
     // MARK: Messages
@@ -130,12 +134,12 @@ package struct Redactor: Sendable {
             guard field.value.utf8.count <= Self.cleanLengthMax else {
                 return redaction.fields([field])[0]
             }
-            if books.withLock({ $0.clean.contains(field) }) { return field }
+            if tables.withLock({ $0.clean.contains(field) }) { return field }
             let redacted = redaction.fields([field])[0]
             if redacted == field {
-                books.withLock { books in
-                    if books.clean.count >= Self.nameCountMax { books.clean.removeAll() }
-                    books.clean.insert(field)
+                tables.withLock { tables in
+                    if tables.clean.count >= Self.nameCountMax { tables.clean.removeAll() }
+                    tables.clean.insert(field)
                 }
             }
             return redacted

@@ -16,7 +16,7 @@ extension Defect {
             "A-06",
             "A-08"
         ) {
-            $0.beforeUpsert { store, db, registration, id in
+            $0.beforeStoringRegistration { store, db, registration, id in
                 guard let userID = try store.user(db, known: id)?.id else { return }
                 try db.execute(
                     sql: "DELETE FROM subscriptions WHERE userID = ?",
@@ -29,7 +29,7 @@ extension Defect {
             "a second registration removes the account's link to its user",
             breaks: "S-22"
         ) {
-            $0.beforeUpsert { store, db, _, id in
+            $0.beforeStoringRegistration { store, db, _, id in
                 if let user = try store.user(db, known: id) { try Accounts.unlink(db, user.id) }
             }
         },
@@ -38,7 +38,7 @@ extension Defect {
             "a new user of a phone deletes the previous user's purchases",
             breaks: "A-05"
         ) {
-            $0.beforeUpsert { store, db, registration, id in
+            $0.beforeStoringRegistration { store, db, registration, id in
                 guard try store.user(db, known: id) == nil else { return }
                 try db.execute(
                     sql: "DELETE FROM subscriptions WHERE userID IN "
@@ -62,7 +62,7 @@ extension Defect {
                 guard try store.user(db, known: id) == nil, let ownerID = owner?.id else {
                     return try correct(store, db, registration, id)
                 }
-                try store.link(db, id, to: ownerID)
+                try store.linkAlias(db, id, to: ownerID)
                 return nil
             }
         },
@@ -71,7 +71,7 @@ extension Defect {
             "an invalid registration gets status 500",
             breaks: "S-23"
         ) {
-            $0.registration.invalid = {
+            $0.registration.invalidRegistrationResponse = {
                 JSON.response(.internalServerError, ["error": "invalid_registration"])
             }
         },
@@ -80,14 +80,16 @@ extension Defect {
             "a registration without a platform erases the stored platform",
             breaks: "S-22"
         ) {
-            $0.changeUpdate { user, registration in user.platform = registration.platform }
+            $0.changeRegistrationUpdate { user, registration in
+                user.platform = registration.platform
+            }
         },
         Defect(
             "register-believes-clock",
             "the phone's clock determines the stored time of the last visit",
             breaks: "S-22"
         ) {
-            $0.changeUpdate { user, registration in
+            $0.changeRegistrationUpdate { user, registration in
                 let claimed = registration.timestamp.flatMap { try? Date($0, strategy: .iso8601) }
                 user.lastSeenAt =
                     claimed.map { Int64($0.timeIntervalSince1970 * 1000) } ?? WallClock.now()
@@ -99,7 +101,8 @@ extension Defect {
             breaks: "S-21",
             "S-24"
         ) {
-            $0.changeUpdate { user, registration in user.source = registration.source ?? user.source
+            $0.changeRegistrationUpdate { user, registration in
+                user.source = registration.source ?? user.source
             }
         },
         Defect(
@@ -107,7 +110,9 @@ extension Defect {
             "a later registration replaces the user's device ID",
             breaks: "S-24"
         ) {
-            $0.changeUpdate { user, registration in user.deviceID = registration.deviceId }
+            $0.changeRegistrationUpdate { user, registration in
+                user.deviceID = registration.deviceId
+            }
         },
         Defect(
             "register-hands-out-token",
@@ -121,7 +126,7 @@ extension Defect {
             "another registration replaces the device token without returning it",
             breaks: "S-22"
         ) {
-            $0.changeUpdate { user, _ in user.deviceToken = nil }
+            $0.changeRegistrationUpdate { user, _ in user.deviceToken = nil }
         },
         Defect(
             "register-check-then-insert",
@@ -143,17 +148,17 @@ extension Defect {
             }
         },
         Defect("login-without-password", "a login accepts any password", breaks: "S-25") {
-            $0.accounts.isPassword = { _, hash in hash != nil }
+            $0.accounts.isCorrectPassword = { _, hash in hash != nil }
         },
         Defect(
             "login-tells-accounts",
             "a login with an unknown account gets status 404",
             breaks: "S-25"
         ) {
-            let correct = $0.accounts.isPassword
-            $0.accounts.isPassword = { attempt, hash in
+            let correct = $0.accounts.isCorrectPassword
+            $0.accounts.isCorrectPassword = { computedHash, hash in
                 guard hash != nil else { throw HTTPError(.notFound, message: "unknown account") }
-                return try correct(attempt, hash)
+                return try correct(computedHash, hash)
             }
         },
         Defect(
@@ -161,7 +166,7 @@ extension Defect {
             "a login without a password gets status 500",
             breaks: "S-25"
         ) {
-            $0.session.incomplete = {
+            $0.session.incompleteLoginResponse = {
                 JSON.response(.internalServerError, ["error": "invalid_credentials"])
             }
         },
@@ -177,8 +182,8 @@ extension Defect {
             "an account can claim a user ID of another account",
             breaks: "S-26"
         ) {
-            let correct = $0.accounts.bind
-            $0.accounts.bind = { db, accountID, userID in
+            let correct = $0.accounts.linkAccount
+            $0.accounts.linkAccount = { db, accountID, userID in
                 try Accounts.unlink(db, userID)
                 return try correct(db, accountID, userID)
             }
@@ -222,8 +227,10 @@ extension Defect {
             breaks: "S-27"
         ) {
             let others = Rendezvous()
-            $0.accounts.finish = { accounts, login in
-                guard let id = login.currentAppUserID, let user = try await accounts.free(id) else {
+            $0.accounts.completeLogin = { accounts, login in
+                guard let id = login.currentAppUserID,
+                    let user = try await accounts.userWithoutAccount(id)
+                else {
                     return .conflict
                 }
                 await others.meet(id)
@@ -242,14 +249,14 @@ extension Defect {
             breaks: "S-27"
         ) {
             let others = Rendezvous()
-            $0.accounts.finish = { accounts, login in
+            $0.accounts.completeLogin = { accounts, login in
                 let store = accounts.store
-                let owned = try await store.pool.read { db in
-                    try accounts.owned(db, by: login.accountID)
+                let userOwned = try await store.pool.read { db in
+                    try accounts.userOwned(db, by: login.accountID)
                 }
                 await others.meet(login.accountID)
                 return try await store.pool.write { db in
-                    if let owned { return try accounts.recover(db, owned, login) }
+                    if let userOwned { return try accounts.recover(db, userOwned, login) }
                     return try store.policies.accounts.claim(accounts, db, login)
                 }
             }
@@ -259,7 +266,7 @@ extension Defect {
             "a login to an existing account deletes the device's purchases",
             breaks: "S-28"
         ) {
-            $0.accounts.inherit = { _, db, previous, _ in
+            $0.accounts.inheritPurchases = { _, db, previous, _ in
                 try db.execute(
                     sql: "DELETE FROM subscriptions WHERE userID = ?",
                     arguments: [previous]
@@ -271,8 +278,8 @@ extension Defect {
             "a login to an existing account returns the device's user ID",
             breaks: "S-28"
         ) {
-            let correct = $0.accounts.finish
-            $0.accounts.finish = { accounts, login in
+            let correct = $0.accounts.completeLogin
+            $0.accounts.completeLogin = { accounts, login in
                 let result = try await correct(accounts, login)
                 guard case .recovered(let id) = result else { return result }
                 return .recovered(appUserID: login.currentAppUserID ?? id)
@@ -283,7 +290,7 @@ extension Defect {
             "a login takes the purchases of any user ID, without proof of ownership",
             breaks: "S-28"
         ) {
-            $0.accounts.mayInherit = { _, _ in true }
+            $0.accounts.mayInheritPurchases = { _, _ in true }
         },
         Defect(
             "anonymous-by-source",
@@ -297,14 +304,14 @@ extension Defect {
             "a registered user is treated as a user with an account",
             breaks: "S-29"
         ) {
-            $0.probes.isAnonymous = { user, _ in user.source == User.safetyNet }
+            $0.probes.isAnonymous = { user, _ in user.source == User.webhookSource }
         },
         Defect(
             "webhook-clears-owner",
             "an event removes the account's link to its user",
             breaks: "S-29"
         ) {
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard event.concernsPurchase else { return }
                 try db.execute(
                     sql: "UPDATE accounts SET userID = NULL WHERE userID = "
@@ -318,20 +325,20 @@ extension Defect {
             "a deleted account keeps the data of its phone",
             breaks: "A-11"
         ) {
-            $0.accounts.erase = { _, _ in }
+            $0.accounts.erasePersonalData = { _, _ in }
         },
         Defect(
             "recovered-renewal-lost",
             "events for a device's old user ID are lost after a login",
             breaks: "S-28"
         ) {
-            let correct = $0.accounts.inherit
+            let correct = $0.accounts.inheritPurchases
             let retired = NIOLockedValueBox<Set<Int64>>([])
-            $0.accounts.inherit = { store, db, previous, account in
+            $0.accounts.inheritPurchases = { store, db, previous, account in
                 try correct(store, db, previous, account)
                 retired.withLockedValue { _ = $0.insert(previous) }
             }
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard let userID = try Defect.userID(db, event),
                     retired.withLockedValue({ $0.contains(userID) })
                 else { return }
@@ -346,15 +353,15 @@ extension Defect {
             "a login that sends the account's own user ID is refused",
             breaks: "A-08"
         ) {
-            let correct = $0.accounts.finish
-            $0.accounts.finish = { accounts, login in
-                let isOwned = try await accounts.store.pool.read { db in
+            let correct = $0.accounts.completeLogin
+            $0.accounts.completeLogin = { accounts, login in
+                let hasAccount = try await accounts.store.pool.read { db in
                     let user = try login.currentAppUserID.flatMap {
                         try accounts.store.user(db, known: $0)
                     }
                     return try accounts.owner(db, of: user?.id) != nil
                 }
-                return isOwned ? .conflict : try await correct(accounts, login)
+                return hasAccount ? .conflict : try await correct(accounts, login)
             }
         },
         Defect(
@@ -373,7 +380,7 @@ extension Defect {
                 guard try store.user(db, known: id) == nil, let ownerID = owner?.id else {
                     return try correct(store, db, registration, id)
                 }
-                try store.link(db, id, to: ownerID)
+                try store.linkAlias(db, id, to: ownerID)
                 return nil
             }
         },
@@ -383,13 +390,13 @@ extension Defect {
             breaks: "S-25"
         ) {
             let failures = NIOLockedValueBox<[Data: Int]>([:])
-            let correct = $0.accounts.isPassword
-            $0.accounts.isPassword = { attempt, hash in
-                guard let hash else { return try correct(attempt, hash) }
+            let correct = $0.accounts.isCorrectPassword
+            $0.accounts.isCorrectPassword = { computedHash, hash in
+                guard let hash else { return try correct(computedHash, hash) }
                 guard failures.withLockedValue({ $0[hash, default: 0] }) < 8 else {
                     throw HTTPError(.tooManyRequests, message: "too many attempts")
                 }
-                let isRight = try correct(attempt, hash)
+                let isRight = try correct(computedHash, hash)
                 if !isRight { failures.withLockedValue { $0[hash, default: 0] += 1 } }
                 return isRight
             }
@@ -438,9 +445,9 @@ extension Defect {
             "a login takes purchases that already moved to another account",
             breaks: "S-28"
         ) {
-            let correct = $0.accounts.inherit
+            let correct = $0.accounts.inheritPurchases
             let heirs = NIOLockedValueBox<[Int64: Int64]>([:])
-            $0.accounts.inherit = { store, db, previous, account in
+            $0.accounts.inheritPurchases = { store, db, previous, account in
                 if let heir = heirs.withLockedValue({ $0[previous] }), heir != account {
                     try store.move(db, from: heir, to: account)
                 }
@@ -454,7 +461,7 @@ extension Defect {
             breaks: "A-03",
             "A-04"
         ) {
-            $0.retire { known, registration in
+            $0.ignoreEventsAfterRegistration { known, registration in
                 known?.deviceID.map { $0 != registration.deviceId } ?? false
             }
         },
@@ -463,15 +470,17 @@ extension Defect {
             "the events of a user after a password reset are lost",
             breaks: "A-12"
         ) {
-            $0.retire { _, registration in registration.source == "forgot-password" }
+            $0.ignoreEventsAfterRegistration { _, registration in
+                registration.source == "forgot-password"
+            }
         },
         Defect(
             "deletion-takes-what-moved",
             "the deletion of an account deletes other users' transferred purchases",
             breaks: "A-11"
         ) {
-            let correct = $0.accounts.erase
-            $0.accounts.erase = { db, user in
+            let correct = $0.accounts.erasePersonalData
+            $0.accounts.erasePersonalData = { db, user in
                 try correct(db, user)
                 try db.execute(
                     sql: "DELETE FROM subscriptions WHERE userID IN "
@@ -485,20 +494,20 @@ extension Defect {
             "after an account's deletion, events are acknowledged but not stored",
             breaks: "S-04"
         ) {
-            let correct = $0.accounts.erase
+            let correct = $0.accounts.erasePersonalData
             let isClosed = NIOLockedValueBox(false)
-            $0.accounts.erase = { db, user in
+            $0.accounts.erasePersonalData = { db, user in
                 try correct(db, user)
                 isClosed.withLockedValue { $0 = true }
             }
-            $0.drop { _ in isClosed.withLockedValue { $0 } }
+            $0.ignoreEvents { _ in isClosed.withLockedValue { $0 } }
         },
         Defect(
             "second-device-relabels",
             "a second phone overwrites the stored platform of the first phone",
             breaks: "S-24"
         ) {
-            $0.changeUpdate { $0.platform = $1.platform ?? $0.platform }
+            $0.changeRegistrationUpdate { $0.platform = $1.platform ?? $0.platform }
         },
     ]
 }

@@ -86,7 +86,7 @@ extension Defect {
         ) {
             let correct = $0.authenticity.isSigned
             $0.authenticity.isSigned = { header, body, key, ageMax in
-                correct(header, RawEvent.escapedAnew(body), key, ageMax)
+                correct(header, RawEvent.escapingNonASCII(body), key, ageMax)
             }
         },
         Defect(
@@ -118,10 +118,12 @@ extension Defect {
             breaks: "S-01"
         ) {
             let seen = NIOLockedValueBox<Set<String>>([])
-            let (refused, read, perform) = ($0.route.refused, $0.route.read, $0.delivery.perform)
-            $0.route.refused = { body in
+            let (unauthorizedResponse, read, perform) = (
+                $0.route.unauthorizedResponse, $0.route.read, $0.delivery.perform
+            )
+            $0.route.unauthorizedResponse = { body in
                 if let event = try? read(body) { seen.withLockedValue { _ = $0.insert(event.id) } }
-                return refused(body)
+                return unauthorizedResponse(body)
             }
             $0.delivery.perform = { steps in
                 if seen.withLockedValue({ $0.contains(steps.event.id) }) { return .duplicate }

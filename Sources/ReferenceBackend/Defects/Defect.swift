@@ -11,21 +11,21 @@ package struct Defect: Sendable {
     package let clauses: [String]
     /// The style of the reference backend to which the defect applies: `body` (state from events)
     /// or `sync` (state from RevenueCat's REST API).
-    package let style: ReferenceBackend.Style
-    let deviate: @Sendable (inout Policies) -> Void
+    package let style: ReferenceBackend.StateSource
+    let changePolicies: @Sendable (inout Policies) -> Void
 
     init(
         _ name: String,
         _ summary: String,
         breaks clauses: String...,
-        style: ReferenceBackend.Style = .body,
-        deviate: @escaping @Sendable (inout Policies) -> Void
+        style: ReferenceBackend.StateSource = .body,
+        changePolicies: @escaping @Sendable (inout Policies) -> Void
     ) {
         rawValue = name
         self.summary = summary
         self.clauses = clauses
         self.style = style
-        self.deviate = deviate
+        self.changePolicies = changePolicies
     }
 }
 
@@ -53,7 +53,7 @@ extension Defect: Hashable, CaseIterable {
     ///
     /// In the defect list they have the numbers; `Conformance.docc` maps the numbers
     /// to these names.
-    package static let guide = Set(
+    package static let identityGuideDefects = Set(
         [
             "no-authorization-check", "dedupe-check-then-write", "last-write-wins",
             "malformed-500", "unknown-type-overwrites", "transfer-fails", "aliases-ignored",
@@ -69,7 +69,9 @@ extension Defect: Hashable, CaseIterable {
 extension Policies {
     init(showing defects: Set<Defect>) {
         self.init()
-        for defect in Defect.allCases where defects.contains(defect) { defect.deviate(&self) }
+        for defect in Defect.allCases where defects.contains(defect) {
+            defect.changePolicies(&self)
+        }
     }
 }
 

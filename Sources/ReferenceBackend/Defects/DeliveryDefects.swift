@@ -21,7 +21,7 @@ extension Defect {
                 try await steps.store.pool.write { db in try steps.apply(db, subscribers) }
                 return .applied
             }
-            $0.outbox.key = Defect.ownKey
+            $0.outbox.key = Defect.newKeyForEachPush
         },
         Defect(
             "dedupe-check-then-write",
@@ -29,13 +29,13 @@ extension Defect {
             breaks: "S-03"
         ) {
             $0.delivery.perform = { steps in
-                if try await steps.isMarked() { return .duplicate }
+                if try await steps.isMarkedProcessed() { return .duplicate }
                 let subscribers = try await steps.read()
                 try await steps.store.pool.write { db in try steps.apply(db, subscribers) }
-                _ = try await steps.store.pool.write { db in try steps.mark(db) }
+                _ = try await steps.store.pool.write { db in try steps.markProcessed(db) }
                 return .applied
             }
-            $0.outbox.key = Defect.ownKey
+            $0.outbox.key = Defect.newKeyForEachPush
         },
         Defect(
             "update-lost",
@@ -49,7 +49,7 @@ extension Defect {
                 if let id = steps.event.appUserID, !known.isEmpty { await others.meet(id) }
                 let subscribers = try await steps.read()
                 return try await steps.store.pool.write { db in
-                    guard try steps.mark(db) else { return .duplicate }
+                    guard try steps.markProcessed(db) else { return .duplicate }
                     for subscription in known {
                         try subscription.save(db, onConflict: .replace)
                     }
@@ -67,10 +67,10 @@ extension Defect {
             let correct = $0.delivery.perform
             $0.delivery.perform = { steps in
                 let event = steps.event
-                guard let id = event.appUserID, try await steps.isStranger(id),
+                guard let id = event.appUserID, try await steps.isUnknownUser(id),
                     await others.meet(id), event.type != "INITIAL_PURCHASE"
                 else { return try await correct(steps) }
-                _ = try await steps.store.pool.write { db in try steps.mark(db) }
+                _ = try await steps.store.pool.write { db in try steps.markProcessed(db) }
                 return .applied
             }
         },
@@ -89,7 +89,7 @@ extension Defect {
                 try await steps.store.pool.write { db in try steps.apply(db, subscribers) }
                 return .applied
             }
-            $0.outbox.key = Defect.ownKey
+            $0.outbox.key = Defect.newKeyForEachPush
         },
         Defect("dedupe-for-a-day", "processed event IDs are forgotten after a day", breaks: "S-03")
         {
@@ -100,12 +100,12 @@ extension Defect {
                         sql: "DELETE FROM events WHERE receivedAt < ?",
                         arguments: [WallClock.now() - 86_400_000]
                     )
-                    guard try steps.mark(db) else { return .duplicate }
+                    guard try steps.markProcessed(db) else { return .duplicate }
                     try steps.apply(db, subscribers)
                     return .applied
                 }
             }
-            $0.outbox.key = Defect.ownKey
+            $0.outbox.key = Defect.newKeyForEachPush
         },
         Defect(
             "dedupe-by-content",
@@ -115,7 +115,7 @@ extension Defect {
             $0.delivery.key = { _, body in
                 SHA256.hash(data: body).map { String(format: "%02x", $0) }.joined()
             }
-            $0.outbox.key = Defect.ownKey
+            $0.outbox.key = Defect.newKeyForEachPush
         },
         Defect(
             "dedupe-by-type-and-transaction",
@@ -145,15 +145,15 @@ extension Defect {
             "S-04",
             "A-01"
         ) {
-            let correct = $0.route.brokenOff
-            $0.route.brokenOff = { arrived, store in
-                await Defect.markStump(arrived, store)
-                return await correct(arrived, store)
+            let correct = $0.route.truncatedRequestResponse
+            $0.route.truncatedRequestResponse = { receivedPart, store in
+                await Defect.markTruncatedEventProcessed(receivedPart, store)
+                return await correct(receivedPart, store)
             }
         },
         Defect("duplicate-rejected", "a duplicate of an event gets status 409", breaks: "S-03") {
-            let correct = $0.route.answer
-            $0.route.answer = { outcome, event, outbox in
+            let correct = $0.route.successResponse
+            $0.route.successResponse = { outcome, event, outbox in
                 guard outcome == .duplicate else { return await correct(outcome, event, outbox) }
                 return JSON.response(.conflict, ["error": "duplicate"])
             }
@@ -163,8 +163,8 @@ extension Defect {
             "a duplicate of an event gets no response",
             breaks: "S-33"
         ) {
-            let correct = $0.route.answer
-            $0.route.answer = { outcome, event, outbox in
+            let correct = $0.route.successResponse
+            $0.route.successResponse = { outcome, event, outbox in
                 guard outcome == .duplicate else { return await correct(outcome, event, outbox) }
                 return Response(status: .ok, body: ResponseBody { _ in throw CancellationError() })
             }
@@ -177,25 +177,30 @@ extension Defect {
             "an event that is older than the known state is dropped completely",
             breaks: "S-09"
         ) {
-            $0.delivery.settleLate = { _, _, _ in }
+            $0.delivery.applyLateEvent = { _, _, _ in }
         },
         Defect(
             "late-event-and-the-sandbox",
             "a late production event is ordered together with sandbox events",
             breaks: "S-19"
         ) {
-            let correct = $0.delivery.settleLate
+            let correct = $0.delivery.applyLateEvent
             let entitlement = $0.entitlement
-            $0.delivery.settleLate = { history, db, line in
+            $0.delivery.applyLateEvent = { history, db, line in
                 try correct(history, db, line)
-                let other = History.Line(
+                let other = EventHistory.PurchaseKey(
                     userID: line.userID,
                     productID: line.productID,
                     isSandbox: !line.isSandbox
                 )
                 let isSandbox = line.isSandbox
                 guard
-                    var told = try history.store.fetch(db, line.userID, line.productID, isSandbox)
+                    var told = try history.store.fetchSubscription(
+                        db,
+                        line.userID,
+                        line.productID,
+                        isSandbox
+                    )
                 else { return }
                 for event in try history.events(db, other) { entitlement.apply(event, to: &told) }
                 try told.save(db, onConflict: .replace)
@@ -207,7 +212,7 @@ extension Defect {
             breaks: "S-07",
             style: .sync
         ) {
-            $0.delivery.perform = { steps in try await steps.markThenApply(pause: .zero) }
+            $0.delivery.perform = { steps in try await steps.markProcessedThenApply(pause: .zero) }
         },
         Defect(
             "two-transactions",
@@ -216,7 +221,7 @@ extension Defect {
         ) {
             // The pause between the two transactions leaves time for a test to kill the backend.
             $0.delivery.perform = { steps in
-                try await steps.markThenApply(pause: .milliseconds(400))
+                try await steps.markProcessedThenApply(pause: .milliseconds(400))
             }
         },
         Defect(
@@ -225,10 +230,10 @@ extension Defect {
             breaks: "S-04"
         ) {
             // The delay leaves time for a test to kill the backend before the event is stored.
-            $0.route.inOrder = { store, answer in
+            $0.route.storeThenRespond = { store, successResponse in
                 Task {
                     try await Task.sleep(for: .milliseconds(300))
-                    _ = await answer(try await store())
+                    _ = await successResponse(try await store())
                 }
                 return JSON.response(.ok, ["received": true])
             }
@@ -241,16 +246,16 @@ extension Defect {
         ) {
             // The waiting event is stored together with the next event, and lost in a crash before
             // that.
-            let waiting = NIOLockedValueBox<[UnstoredEvent]>([])
-            $0.route.inOrder = { store, answer in
-                let earlier = waiting.withLockedValue { all in
+            let waitingMessages = NIOLockedValueBox<[UnstoredEvent]>([])
+            $0.route.storeThenRespond = { store, successResponse in
+                let earlier = waitingMessages.withLockedValue { all in
                     defer { all = [] }
                     return all
                 }
                 for event in earlier { try? await event.store() }
-                if let outcome = try? await store() { return await answer(outcome) }
-                let event = UnstoredEvent { _ = await answer(try await store()) }
-                waiting.withLockedValue { $0.append(event) }
+                if let outcome = try? await store() { return await successResponse(outcome) }
+                let event = UnstoredEvent { _ = await successResponse(try await store()) }
+                waitingMessages.withLockedValue { $0.append(event) }
                 return JSON.response(.ok, ["received": true])
             }
         },
@@ -261,7 +266,7 @@ extension Defect {
             "S-04",
             "S-21"
         ) {
-            $0.route.failed = { _ in JSON.response(.ok, [:]) }
+            $0.route.serverErrorResponse = { _ in JSON.response(.ok, [:]) }
         },
         Defect(
             "mark-outlives-failure",
@@ -270,7 +275,7 @@ extension Defect {
             "S-07",
             "S-21"
         ) {
-            $0.delivery.perform = { steps in try await steps.markThenApply(pause: .zero) }
+            $0.delivery.perform = { steps in try await steps.markProcessedThenApply(pause: .zero) }
         },
         Defect(
             "failure-acknowledged",
@@ -278,7 +283,7 @@ extension Defect {
             breaks: "S-07",
             style: .sync
         ) {
-            $0.route.failed = { _ in JSON.response(.ok, [:]) }
+            $0.route.serverErrorResponse = { _ in JSON.response(.ok, [:]) }
         },
         Defect(
             "read-failure-swallowed",
@@ -286,17 +291,17 @@ extension Defect {
             breaks: "S-07",
             style: .sync
         ) {
-            $0.delivery.unread = { _ in }
+            $0.delivery.handleUnreadableCustomer = { _ in }
         },
         Defect(
             "ignored-answers-204",
             "an event that changes nothing gets status 204",
             breaks: "S-07"
         ) {
-            let correct = $0.route.answer
-            $0.route.answer = { outcome, event, outbox in
-                let answer = await correct(outcome, event, outbox)
-                return event.concernsPurchase ? answer : Response(status: .noContent)
+            let correct = $0.route.successResponse
+            $0.route.successResponse = { outcome, event, outbox in
+                let successResponse = await correct(outcome, event, outbox)
+                return event.concernsPurchase ? successResponse : Response(status: .noContent)
             }
         },
         Defect(
@@ -305,12 +310,12 @@ extension Defect {
             breaks: "S-06",
             "S-04"
         ) {
-            let correct = $0.route.answer
-            $0.route.answer = { outcome, event, outbox in
+            let correct = $0.route.successResponse
+            $0.route.successResponse = { outcome, event, outbox in
                 guard let message = Defect.message(outcome, event, outbox) else {
                     return JSON.response(.ok, ["received": true])
                 }
-                _ = await outbox.store.policies.outbox.attempt(outbox, message, .seconds(90))
+                _ = await outbox.store.policies.outbox.sendOnce(outbox, message, .seconds(90))
                 return JSON.response(.ok, ["received": true])
             }
         },
@@ -320,10 +325,10 @@ extension Defect {
             breaks: "S-06",
             "S-04"
         ) {
-            $0.route.answer = { outcome, event, outbox in
+            $0.route.successResponse = { outcome, event, outbox in
                 let received = JSON.response(.ok, ["received": true])
                 guard let message = Defect.message(outcome, event, outbox) else { return received }
-                let result = await outbox.store.policies.outbox.attempt(
+                let result = await outbox.store.policies.outbox.sendOnce(
                     outbox,
                     message,
                     .seconds(2)
@@ -333,8 +338,8 @@ extension Defect {
             }
         },
         Defect("secret-shown", "a response contains the backend's OneSignal key", breaks: "O-02") {
-            let correct = $0.route.answer
-            $0.route.answer = { outcome, event, outbox in
+            let correct = $0.route.successResponse
+            $0.route.successResponse = { outcome, event, outbox in
                 _ = await correct(outcome, event, outbox)
                 return JSON.response(.ok, ["received": true, "notifier": outbox.service.apiKey])
             }
@@ -348,7 +353,7 @@ extension Defect {
             $0.delivery.perform = { steps in
                 func waitingCount() async throws -> Int {
                     try await steps.store.pool.read { db in
-                        try Outbox.waiting(db).count
+                        try Outbox.waitingMessages(db).count
                     }
                 }
                 while try await waitingCount() >= 8 {

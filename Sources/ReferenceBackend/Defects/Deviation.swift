@@ -7,7 +7,7 @@ internal import NIOConcurrencyHelpers
 /// The error with which a defect refuses a valid request.
 ///
 /// It contains the status of the response.
-struct Strictness: Error {
+struct DefectRefusal: Error {
     let status: HTTPResponse.Status
 
     init(_ status: HTTPResponse.Status) { self.status = status }
@@ -18,33 +18,37 @@ struct Strictness: Error {
 /// Changes of the backend's decisions that several defects share.
 extension Policies {
     /// Adds a change to each RevenueCat event between parsing and processing.
-    mutating func onReading(
+    mutating func changeParsedEvents(
         _ change: @escaping @Sendable (inout WebhookEvent, Data) throws -> Void
     ) {
-        let (read, unreadable) = (route.read, route.unreadable)
+        let (read, unreadableBodyResponse) = (route.read, route.unreadableBodyResponse)
         route.read = { body in
             var event = try read(body)
             try change(&event, body)
             return event
         }
-        route.unreadable = { ($0 as? Strictness)?.response ?? unreadable($0) }
+        route.unreadableBodyResponse = {
+            ($0 as? DefectRefusal)?.response ?? unreadableBodyResponse($0)
+        }
     }
 
     /// Refuses those valid RevenueCat events to which a condition applies.
-    mutating func refuse(
+    mutating func refuseEvents(
         _ status: HTTPResponse.Status,
-        _ applies: @escaping @Sendable (WebhookEvent, Data) -> Bool
+        _ condition: @escaping @Sendable (WebhookEvent, Data) -> Bool
     ) {
-        onReading { event, body in if applies(event, body) { throw Strictness(status) } }
+        changeParsedEvents { event, body in
+            if condition(event, body) { throw DefectRefusal(status) }
+        }
     }
 
     /// Acknowledges those RevenueCat events to which a condition applies, without processing them.
-    mutating func drop(_ applies: @escaping @Sendable (WebhookEvent) -> Bool) {
-        onReading { event, _ in if applies(event) { event.type = "IGNORED" } }
+    mutating func ignoreEvents(_ condition: @escaping @Sendable (WebhookEvent) -> Bool) {
+        changeParsedEvents { event, _ in if condition(event) { event.type = "IGNORED" } }
     }
 
     /// Adds an effect to the events that should only be acknowledged.
-    mutating func meddle(
+    mutating func addEffectToIgnoredEvents(
         _ work: @escaping @Sendable (Store, Database, WebhookEvent) throws -> Void
     ) {
         let correct = delivery.ignore
@@ -55,8 +59,9 @@ extension Policies {
     }
 
     /// Adds database changes to the transaction of each RevenueCat event.
-    mutating func afterApplying(_ work: @escaping @Sendable (Database, WebhookEvent) throws -> Void)
-    {
+    mutating func afterApplyingEvent(
+        _ work: @escaping @Sendable (Database, WebhookEvent) throws -> Void
+    ) {
         let correct = delivery.perform
         delivery.perform = { steps in
             let (apply, event) = (steps.apply, steps.event)
@@ -70,13 +75,15 @@ extension Policies {
     }
 
     /// Ignores events of one type that should start a paid period.
-    mutating func ignoreBeginning(_ type: String) {
+    mutating func ignorePeriodStart(_ type: String) {
         let correct = entitlement.begin
         entitlement.begin = { if $1.type != type { correct(&$0, $1) } }
     }
 
     /// Changes the purchases that a reconciliation receives from RevenueCat.
-    mutating func repairs(_ change: @escaping @Sendable (inout [Subscriber.Item]) -> Void) {
+    mutating func changeReconciledPurchases(
+        _ change: @escaping @Sendable (inout [Subscriber.SubscriberPurchase]) -> Void
+    ) {
         let correct = reconciliation.repair
         reconciliation.repair = { store, db, subscriber, id in
             var items = subscriber.items
@@ -86,7 +93,7 @@ extension Policies {
     }
 
     /// Changes the body of the requests to OneSignal.
-    mutating func changeBody(_ change: @escaping @Sendable (inout [String: Any]) -> Void) {
+    mutating func changePushBody(_ change: @escaping @Sendable (inout [String: Any]) -> Void) {
         let correct = outbox.body
         outbox.body = { message, service in
             var body = correct(message, service)
@@ -96,7 +103,7 @@ extension Policies {
     }
 
     /// Adds database changes before a registration is stored.
-    mutating func beforeUpsert(
+    mutating func beforeStoringRegistration(
         _ work: @escaping @Sendable (Store, Database, Registration, String) throws -> Void
     ) {
         let correct = registration.upsert
@@ -107,17 +114,21 @@ extension Policies {
     }
 
     /// Drops all events of a user ID after a registration of this ID that satisfies a condition.
-    mutating func retire(_ applies: @escaping @Sendable (User?, Registration) -> Bool) {
+    mutating func ignoreEventsAfterRegistration(
+        _ condition: @escaping @Sendable (User?, Registration) -> Bool
+    ) {
         let retired = NIOLockedValueBox<Set<String>>([])
-        beforeUpsert { store, db, registration, id in
-            guard applies(try store.user(db, known: id), registration) else { return }
+        beforeStoringRegistration { store, db, registration, id in
+            guard condition(try store.user(db, known: id), registration) else { return }
             retired.withLockedValue { _ = $0.insert(id) }
         }
-        drop { event in retired.withLockedValue { $0.contains(event.appUserID ?? "") } }
+        ignoreEvents { event in retired.withLockedValue { $0.contains(event.appUserID ?? "") } }
     }
 
     /// Adds changes to the update of a user by a registration.
-    mutating func changeUpdate(_ change: @escaping @Sendable (inout User, Registration) -> Void) {
+    mutating func changeRegistrationUpdate(
+        _ change: @escaping @Sendable (inout User, Registration) -> Void
+    ) {
         let correct = registration.update
         registration.update = { user, registration in
             correct(&user, registration)
@@ -126,34 +137,39 @@ extension Policies {
     }
 
     /// Accepts the tokens that satisfy a condition, without verifying their signature.
-    mutating func believe(_ applies: @escaping @Sendable (TokenVerifier.Token) -> Bool) {
+    mutating func acceptUnverifiedTokens(
+        _ condition: @escaping @Sendable (TokenVerifier.Token) -> Bool
+    ) {
         let correct = tokens.isSigned
         tokens.isSigned = { verifier, token in
-            if verifier.keysURL != nil, applies(token) { return true }
+            if verifier.keysURL != nil, condition(token) { return true }
             return await correct(verifier, token)
         }
     }
 
     /// Refuses those valid Purchasely events to which a condition applies.
-    mutating func refusePurchasely(
+    mutating func refusePurchaselyEvents(
         _ status: HTTPResponse.Status,
-        _ applies: @escaping @Sendable (PurchaselyEvent, [String: Any]) -> Bool
+        _ condition: @escaping @Sendable (ReceivedPurchaselyEvent, [String: Any]) -> Bool
     ) {
-        let (read, unreadable) = (purchasely.read, purchasely.unreadable)
+        let (read, unreadableBodyResponse) = (purchasely.read, purchasely.unreadableBodyResponse)
         purchasely.read = { body in
             let event = try read(body)
             let raw = try JSONSerialization.jsonObject(with: body) as? [String: Any]
-            if applies(event, raw ?? [:]) { throw Strictness(status) }
+            if condition(event, raw ?? [:]) { throw DefectRefusal(status) }
             return event
         }
-        purchasely.unreadable = { ($0 as? Strictness)?.response ?? unreadable($0) }
+        purchasely.unreadableBodyResponse = {
+            ($0 as? DefectRefusal)?.response ?? unreadableBodyResponse($0)
+        }
     }
 
     /// Adds database changes before a Purchasely grant is written.
     ///
     /// The change may also modify the grant.
-    mutating func beforeWriting(
-        _ work: @escaping @Sendable (Database, inout PurchaselyWebhook.GrantChange) throws -> Void
+    mutating func beforeWritingGrant(
+        _ work:
+            @escaping @Sendable (Database, inout PurchaselyWebhookRoute.GrantChange) throws -> Void
     ) {
         let correct = purchasely.write
         purchasely.write = { store, db, change in
@@ -169,7 +185,9 @@ extension Defect {
     /// Returns a new idempotency key for each push.
     ///
     /// With one key for each event, OneSignal would hide a second push.
-    static let ownKey: @Sendable (String) -> String = { _ in UUID().uuidString.lowercased() }
+    static let newKeyForEachPush: @Sendable (String) -> String = { _ in
+        UUID().uuidString.lowercased()
+    }
 
     static func userID(_ db: Database, _ event: WebhookEvent) throws -> Int64? {
         try Int64.fetchOne(
@@ -182,7 +200,7 @@ extension Defect {
     /// Changes all subscriptions of the event's user, except for one product.
     ///
     /// `change` is the part of the SQL statement after SET.
-    static func updateAll(
+    static func updateSubscriptions(
         _ change: String,
         _ db: Database,
         _ event: WebhookEvent,
@@ -201,13 +219,13 @@ extension Defect {
         _ db: Database,
         _ event: WebhookEvent
     ) throws {
-        guard try Identity.resolve(store, db, event) != nil else { return }
-        try updateAll(change, db, event)
+        guard try Identity.resolveUser(store, db, event) != nil else { return }
+        try updateSubscriptions(change, db, event)
     }
 
     /// Processes an event of any type as a purchase of its product.
-    static func grant(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
-        guard let userID = try Identity.resolve(store, db, event)?.id,
+    static func applyAsPurchase(_ store: Store, _ db: Database, _ event: WebhookEvent) throws {
+        guard let userID = try Identity.resolveUser(store, db, event)?.id,
             let productID = event.productID
         else { return }
         try Subscription(
@@ -220,7 +238,7 @@ extension Defect {
     }
 
     /// Stores the ID of an event as processed although the request body was truncated.
-    static func markStump(_ body: Data, _ store: Store) async {
+    static func markTruncatedEventProcessed(_ body: Data, _ store: Store) async {
         let text = String(decoding: body, as: UTF8.self)
         guard let start = text.range(of: "\"id\":\"") else { return }
         let id = String(text[start.upperBound...].prefix { $0 != "\"" })
@@ -257,11 +275,11 @@ extension Defect {
     }
 }
 
-extension WebhookProcessor.Steps {
+extension WebhookProcessor.ProcessingSteps {
     /// Returns whether the event ID is stored as processed.
     ///
     /// Two concurrent requests may both get false.
-    func isMarked() async throws -> Bool {
+    func isMarkedProcessed() async throws -> Bool {
         try await store.pool.read { db in
             try Bool.fetchOne(
                 db,
@@ -285,15 +303,15 @@ extension WebhookProcessor.Steps {
     }
 
     /// Returns whether no user with the ID exists yet.
-    func isStranger(_ id: String) async throws -> Bool {
+    func isUnknownUser(_ id: String) async throws -> Bool {
         try await store.pool.read { db in try store.user(db, known: id) == nil }
     }
 
     /// Stores the event ID as processed before the event is applied.
     ///
     /// A crash or failure between the two transactions loses the event.
-    func markThenApply(pause: Duration) async throws -> WebhookProcessor.Outcome {
-        guard try await store.pool.write({ db in try mark(db) }) else { return .duplicate }
+    func markProcessedThenApply(pause: Duration) async throws -> WebhookProcessor.Outcome {
+        guard try await store.pool.write({ db in try markProcessed(db) }) else { return .duplicate }
         try await Task.sleep(for: pause)
         let subscribers = try await read()
         try await store.pool.write { db in try apply(db, subscribers) }
@@ -303,10 +321,10 @@ extension WebhookProcessor.Steps {
 
 extension Accounts {
     /// Returns the user with the ID; nil if the user does not exist or has an account.
-    func free(_ id: String) async throws -> User? {
+    func userWithoutAccount(_ id: String) async throws -> User? {
         try await store.pool.read { db in
             guard let user = try store.user(db, known: id), let userID = user.id,
-                !(try isOwned(db, userID))
+                !(try hasAccount(db, userID))
             else { return nil }
             return user
         }

@@ -14,7 +14,7 @@ extension Defect {
         ) {
             let begin: Set = ["INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION"]
             let last = NIOLockedValueBox<[String: String]>([:])
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard event.concernsPurchase, let productID = event.productID,
                     let userID = try Defect.userID(db, event)
                 else { return }
@@ -50,7 +50,7 @@ extension Defect {
             breaks: "S-10",
             "S-17"
         ) {
-            $0.keepsViews { event in
+            $0.cacheSubscriptionProbes { event in
                 let buys = ["INITIAL_PURCHASE", "RENEWAL"].contains(event.type)
                 return buys ? [event.appUserID].compactMap { $0 } : []
             }
@@ -60,7 +60,7 @@ extension Defect {
             "a cached state is not cleared by a TRANSFER",
             breaks: "S-17"
         ) {
-            $0.keepsViews { [$0.appUserID].compactMap { $0 } }
+            $0.cacheSubscriptionProbes { [$0.appUserID].compactMap { $0 } }
         },
         Defect(
             "expiry-ignored",
@@ -122,14 +122,14 @@ extension Defect {
             }
         },
         Defect("billing-issue-revokes", "BILLING_ISSUE ends access", breaks: "S-12") {
-            let correct = $0.entitlement.failPayment
-            $0.entitlement.failPayment = { subscription, event in
+            let correct = $0.entitlement.recordFailedPayment
+            $0.entitlement.recordFailedPayment = { subscription, event in
                 correct(&subscription, event)
                 subscription.hasEnded = true
             }
         },
         Defect("grace-ignored", "the grace period is not stored", breaks: "S-12") {
-            $0.entitlement.failPayment = { subscription, _ in
+            $0.entitlement.recordFailedPayment = { subscription, _ in
                 subscription.billingIssue = true
                 subscription.graceEndsAt = nil
             }
@@ -171,9 +171,9 @@ extension Defect {
             "a recovered payment clears the flags of every subscription of the user",
             breaks: "S-13"
         ) {
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard ["RENEWAL", "UNCANCELLATION"].contains(event.type) else { return }
-                try Defect.updateAll("billingIssue = 0, willRenew = 1", db, event)
+                try Defect.updateSubscriptions("billingIssue = 0, willRenew = 1", db, event)
             }
         },
         Defect(
@@ -181,9 +181,9 @@ extension Defect {
             "a renewal clears the billing issues of every subscription of the user",
             breaks: "S-13"
         ) {
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard event.type == "RENEWAL" else { return }
-                try Defect.updateAll("billingIssue = 0, graceEndsAt = NULL", db, event)
+                try Defect.updateSubscriptions("billingIssue = 0, graceEndsAt = NULL", db, event)
             }
         },
         Defect(
@@ -191,7 +191,7 @@ extension Defect {
             "the times of events are truncated to seconds",
             breaks: "S-09"
         ) {
-            $0.onReading { event, _ in event.timestamp = event.timestamp / 1000 * 1000 }
+            $0.changeParsedEvents { event, _ in event.timestamp = event.timestamp / 1000 * 1000 }
         },
         Defect(
             "pending-product-stays",
@@ -223,15 +223,15 @@ extension Defect {
             "the purchase event of a family member is ignored",
             breaks: "S-10"
         ) {
-            let correct = $0.delivery.unlocks
-            $0.delivery.unlocks = { !$0.isFamilyShared && correct($0) }
+            let correct = $0.delivery.unlocksAccess
+            $0.delivery.unlocksAccess = { !$0.isFamilyShared && correct($0) }
         },
         Defect(
             "one-time-means-once",
             "a one-time product cannot be bought again",
             breaks: "S-16"
         ) {
-            $0.ignoreBeginning("NON_RENEWING_PURCHASE")
+            $0.ignorePeriodStart("NON_RENEWING_PURCHASE")
         },
         Defect(
             "product-change-at-once",
@@ -267,9 +267,9 @@ extension Defect {
             "EXPIRATION ends every subscription of the user",
             breaks: "S-15"
         ) {
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard event.type == "EXPIRATION" else { return }
-                try Defect.updateAll("hasEnded = 1", db, event)
+                try Defect.updateSubscriptions("hasEnded = 1", db, event)
             }
         },
         Defect(
@@ -284,11 +284,11 @@ extension Defect {
             "a refund ends every subscription of the user",
             breaks: "S-15"
         ) {
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard event.type == "CANCELLATION", event.cancelReason == "CUSTOMER_SUPPORT" else {
                     return
                 }
-                try Defect.updateAll("hasEnded = 1", db, event)
+                try Defect.updateSubscriptions("hasEnded = 1", db, event)
             }
         },
         Defect(
@@ -297,25 +297,25 @@ extension Defect {
             breaks: "S-15",
             "S-12"
         ) {
-            $0.entitlement.end = { subscription, event in
+            $0.entitlement.endSubscription = { subscription, event in
                 subscription.hasEnded = false
                 subscription.expiresAt = event.expiresAt
                 subscription.willRenew = false
             }
         },
         Defect("expiration-ignored", "an EXPIRATION does not end access", breaks: "S-15", "S-10") {
-            $0.entitlement.end = { _, _ in }
+            $0.entitlement.endSubscription = { _, _ in }
         },
         Defect(
             "consumable-overwrites",
             "a one-time purchase ends the user's subscriptions",
             breaks: "S-16"
         ) {
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard event.type == "NON_RENEWING_PURCHASE", let productID = event.productID else {
                     return
                 }
-                try Defect.updateAll("expiresAt = 0", db, event, except: productID)
+                try Defect.updateSubscriptions("expiresAt = 0", db, event, except: productID)
             }
         },
         Defect(
@@ -323,7 +323,7 @@ extension Defect {
             "a purchase of coins gives access to the subscription",
             breaks: "S-16"
         ) {
-            $0.delivery.unlocks = { _ in true }
+            $0.delivery.unlocksAccess = { _ in true }
         },
         Defect("lifetime-expires", "an expiry of null is read as the year 1970", breaks: "S-16") {
             let correct = $0.entitlement.begin
@@ -340,25 +340,25 @@ extension Defect {
             }
         },
         Defect("promotion-not-revoked", "a promotional grant cannot be revoked", breaks: "S-11") {
-            let (cancel, end) = ($0.entitlement.cancel, $0.entitlement.end)
+            let (cancel, endSubscription) = ($0.entitlement.cancel, $0.entitlement.endSubscription)
             $0.entitlement.cancel = { if !$1.isPromotion { cancel(&$0, $1) } }
-            $0.entitlement.end = { if !$1.isPromotion { end(&$0, $1) } }
+            $0.entitlement.endSubscription = { if !$1.isPromotion { endSubscription(&$0, $1) } }
         },
         Defect("pause-revokes", "SUBSCRIPTION_PAUSED ends access at once", breaks: "S-10") {
             $0.entitlement.pause = { subscription, _ in subscription.hasEnded = true }
         },
         Defect("extension-ignored", "SUBSCRIPTION_EXTENDED changes nothing", breaks: "S-10") {
-            $0.ignoreBeginning("SUBSCRIPTION_EXTENDED")
+            $0.ignorePeriodStart("SUBSCRIPTION_EXTENDED")
         },
         Defect("refund-reversed-ignored", "REFUND_REVERSED changes nothing", breaks: "S-11") {
-            $0.ignoreBeginning("REFUND_REVERSED")
+            $0.ignorePeriodStart("REFUND_REVERSED")
         },
         Defect(
             "temporary-grant-ignored",
             "TEMPORARY_ENTITLEMENT_GRANT changes nothing",
             breaks: "S-10"
         ) {
-            $0.ignoreBeginning("TEMPORARY_ENTITLEMENT_GRANT")
+            $0.ignorePeriodStart("TEMPORARY_ENTITLEMENT_GRANT")
         },
         Defect("refund-is-final", "after a refund no event grants access again", breaks: "S-11") {
             let correct = $0.entitlement.begin
@@ -409,7 +409,7 @@ extension Defect {
             "sandbox events are processed like production events",
             breaks: "S-19"
         ) {
-            $0.delivery.isApart = { _ in false }
+            $0.delivery.isSandboxEvent = { _ in false }
         },
         Defect(
             "expiry-by-day",
@@ -424,8 +424,8 @@ extension Defect {
             }
         },
         Defect("local-time", "times are read in the server's time zone", breaks: "S-32") {
-            let correct = $0.probes.describe
-            $0.probes.describe = { subscription, givesAccess in
+            let correct = $0.probes.subscriptionFields
+            $0.probes.subscriptionFields = { subscription, givesAccess in
                 var answer = correct(subscription, givesAccess)
                 if let moment = subscription.expiresAt {
                     var (seconds, local) = (time_t(moment / 1000), tm())
@@ -450,7 +450,7 @@ extension Defect {
             "a purchase ends every other subscription of its buyer",
             breaks: "S-15"
         ) {
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard event.type == "INITIAL_PURCHASE", let userID = try Defect.userID(db, event)
                 else { return }
                 try db.execute(
@@ -505,7 +505,7 @@ extension Defect {
             "an EXPIRATION also ends other purchases with the same purchase date",
             breaks: "S-15"
         ) {
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard event.type == "EXPIRATION", let userID = try Defect.userID(db, event) else {
                     return
                 }
@@ -520,19 +520,19 @@ extension Defect {
 
 extension Policies {
     /// Caches responses about the subscriptions of a user until an event clears them.
-    fileprivate mutating func keepsViews(
-        until forgotten: @escaping @Sendable (WebhookEvent) -> [String]
+    fileprivate mutating func cacheSubscriptionProbes(
+        until clearedUserIDs: @escaping @Sendable (WebhookEvent) -> [String]
     ) {
         let kept = NIOLockedValueBox<[String: Response]>([:])
-        probes.view = { kind, id, make in
+        probes.probeResponse = { kind, id, make in
             guard kind == .subscription else { return try await make() }
             if let response = kept.withLockedValue({ $0[id] }) { return response }
             let response = try await make()
             kept.withLockedValue { $0[id] = response }
             return response
         }
-        afterApplying { _, event in
-            kept.withLockedValue { for id in forgotten(event) { $0[id] = nil } }
+        afterApplyingEvent { _, event in
+            kept.withLockedValue { for id in clearedUserIDs(event) { $0[id] = nil } }
         }
     }
 }

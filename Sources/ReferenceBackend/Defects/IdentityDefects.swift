@@ -11,7 +11,7 @@ extension Defect {
             "a TRANSFER, which has no app_user_id, gets status 500",
             breaks: "S-17"
         ) {
-            $0.refuse(.internalServerError) { event, _ in
+            $0.refuseEvents(.internalServerError) { event, _ in
                 event.type == "TRANSFER" && event.appUserID == nil
             }
         },
@@ -21,7 +21,7 @@ extension Defect {
             breaks: "S-17",
             "A-07"
         ) {
-            $0.onReading { event, _ in
+            $0.changeParsedEvents { event, _ in
                 if event.type == "TRANSFER" { event.type = "IGNORED" }
             }
         },
@@ -31,42 +31,42 @@ extension Defect {
             breaks: "S-17",
             "A-07"
         ) {
-            $0.identity.leave = { _, _, _ in }
+            $0.identity.removeTransferredPurchases = { _, _, _ in }
         },
         Defect(
             "transfer-leaves-cancelled",
             "a TRANSFER does not move canceled subscriptions",
             breaks: "S-17"
         ) {
-            $0.moves("willRenew")
+            $0.limitTransfers("willRenew")
         },
         Defect(
             "transfer-leaves-one-time",
             "a TRANSFER does not move purchases without an end",
             breaks: "S-17"
         ) {
-            $0.moves("expiresAt IS NOT NULL")
+            $0.limitTransfers("expiresAt IS NOT NULL")
         },
         Defect(
             "transfer-forgotten",
             "a purchase whose event arrives after its TRANSFER stays with the buyer",
             breaks: "S-17"
         ) {
-            $0.identity.holder = { _, userID, _ in userID }
+            $0.identity.currentOwner = { _, userID, _ in userID }
         },
         Defect(
             "transfer-from-stranger-forgotten",
             "a TRANSFER from an unknown user is forgotten",
             breaks: "S-17"
         ) {
-            $0.identity.welcomeLoser = { _, _, _ in }
+            $0.identity.createPreviousOwner = { _, _, _ in }
         },
         Defect(
             "transfer-dropped-beside-other",
             "a TRANSFER drops a purchase if the new owner has any newer purchase",
             breaks: "S-17"
         ) {
-            $0.identity.isOvertaken = { _, db, moved in
+            $0.identity.hasNewerState = { _, db, moved in
                 let latest = try Int64.fetchOne(
                     db,
                     sql: "SELECT max(asOf) FROM subscriptions WHERE userID = ?",
@@ -80,9 +80,10 @@ extension Defect {
             "a TRANSFER drops a purchase of a product that the new owner once had",
             breaks: "S-17"
         ) {
-            $0.identity.join = { _, _, _ in }
-            $0.identity.isOvertaken = { store, db, moved in
-                try store.fetch(db, moved.userID, moved.productID, moved.isSandbox) != nil
+            $0.identity.recomputeHistory = { _, _, _ in }
+            $0.identity.hasNewerState = { store, db, moved in
+                try store.fetchSubscription(db, moved.userID, moved.productID, moved.isSandbox)
+                    != nil
             }
         },
         Defect(
@@ -90,23 +91,25 @@ extension Defect {
             "a TRANSFER replaces the new owner's purchase with an older purchase",
             breaks: "S-17"
         ) {
-            $0.identity.join = { _, _, _ in }
-            $0.identity.isOvertaken = { _, _, _ in false }
+            $0.identity.recomputeHistory = { _, _, _ in }
+            $0.identity.hasNewerState = { _, _, _ in false }
         },
         Defect(
             "transfer-takes-all",
             "a TRANSFER that arrives late also moves later purchases",
             breaks: "S-17"
         ) {
-            $0.onReading { event, _ in if event.type == "TRANSFER" { event.timestamp = .max } }
+            $0.changeParsedEvents { event, _ in
+                if event.type == "TRANSFER" { event.timestamp = .max }
+            }
         },
         Defect(
             "transfer-copies-newer",
             "a TRANSFER that arrives late also copies later purchases",
             breaks: "S-17"
         ) {
-            $0.identity.holdings = { db, source, _ in
-                try Identity.holdings(db, of: source, until: .max)
+            $0.identity.ownedPurchases = { db, source, _ in
+                try Identity.ownedPurchases(db, of: source, until: .max)
             }
         },
         Defect(
@@ -114,7 +117,7 @@ extension Defect {
             "a TRANSFER moves the purchases of the first old owner only",
             breaks: "S-17"
         ) {
-            $0.onReading { event, _ in
+            $0.changeParsedEvents { event, _ in
                 event.transferredFrom = Array(event.transferredFrom.prefix(1))
             }
         },
@@ -123,21 +126,21 @@ extension Defect {
             "the user of an event is not looked up by the event's aliases",
             breaks: "S-20"
         ) {
-            $0.onReading { event, _ in event.aliases = [] }
+            $0.changeParsedEvents { event, _ in event.aliases = [] }
         },
         Defect(
             "original-id-ignored",
             "the user of an event is not looked up by original_app_user_id",
             breaks: "S-20"
         ) {
-            $0.onReading { event, _ in event.originalAppUserID = nil }
+            $0.changeParsedEvents { event, _ in event.originalAppUserID = nil }
         },
         Defect(
             "aliases-not-kept",
             "an alias in an event is used once but not stored",
             breaks: "S-20"
         ) {
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 for alias in event.aliases {
                     try db.execute(
                         sql: "DELETE FROM aliases WHERE alias = ? AND alias <> "
@@ -155,23 +158,23 @@ extension Defect {
             "A-04",
             "A-06"
         ) {
-            $0.identity.unite = { _, _, _, _ in }
+            $0.identity.mergeUsers = { _, _, _, _ in }
         },
         Defect(
             "unknown-user-skipped",
             "an event for an unknown user gets status 200 and is dropped",
             breaks: "S-21"
         ) {
-            $0.identity.welcome = { _, _, _ in nil }
+            $0.identity.createUnknownUser = { _, _, _ in nil }
         },
         Defect(
             "unknown-user-rejected",
             "an event for an unknown user gets status 404",
             breaks: "S-21"
         ) {
-            $0.identity.welcome = { _, _, _ in throw Strictness(.notFound) }
-            let correct = $0.route.failed
-            $0.route.failed = { ($0 as? Strictness)?.response ?? correct($0) }
+            $0.identity.createUnknownUser = { _, _, _ in throw DefectRefusal(.notFound) }
+            let correct = $0.route.serverErrorResponse
+            $0.route.serverErrorResponse = { ($0 as? DefectRefusal)?.response ?? correct($0) }
         },
         Defect(
             "unknown-user-kept",
@@ -179,7 +182,7 @@ extension Defect {
             breaks: "S-21"
         ) {
             let missing = NIOLockedValueBox<[String: Response]>([:])
-            $0.probes.view = { kind, id, make in
+            $0.probes.probeResponse = { kind, id, make in
                 if kind == .user, let response = missing.withLockedValue({ $0[id] }) {
                     return response
                 }
@@ -191,7 +194,7 @@ extension Defect {
             }
         },
         Defect("anonymous-ignored", "events of anonymous customers are dropped", breaks: "A-01") {
-            $0.onReading { event, _ in
+            $0.changeParsedEvents { event, _ in
                 if event.appUserID?.hasPrefix("$RCAnon") == true { event.type = "IGNORED" }
             }
         },
@@ -202,7 +205,8 @@ extension Defect {
             "S-21"
         ) {
             let correct = $0.identity.isValid
-            $0.identity.isValid = { id in Identity.blocked.contains(id.lowercased()) || correct(id)
+            $0.identity.isValid = { id in
+                Identity.blockedIDs.contains(id.lowercased()) || correct(id)
             }
         },
         Defect(
@@ -218,7 +222,7 @@ extension Defect {
             "a TRANSFER without an environment moves nothing",
             breaks: "S-17"
         ) {
-            $0.onReading { event, body in
+            $0.changeParsedEvents { event, body in
                 guard event.type == "TRANSFER", RawEvent(body).text("environment") == nil
                 else { return }
                 (event.transferredFrom, event.transferredTo) = ([], [])
@@ -229,7 +233,7 @@ extension Defect {
             "a second TRANSFER also takes the purchases that the first one moved",
             breaks: "S-17"
         ) {
-            $0.afterApplying { db, event in
+            $0.afterApplyingEvent { db, event in
                 guard event.type == "TRANSFER", let loser = event.transferredFrom.first,
                     let winner = event.transferredTo.first
                 else { return }
@@ -248,8 +252,8 @@ extension Defect {
             "a merge of two user records loses transferred purchases",
             breaks: "S-20"
         ) {
-            let correct = $0.identity.unite
-            $0.identity.unite = { store, db, other, userID in
+            let correct = $0.identity.mergeUsers
+            $0.identity.mergeUsers = { store, db, other, userID in
                 try db.execute(
                     sql: "DELETE FROM subscriptions WHERE userID = ? "
                         + "AND userID IN (SELECT target FROM transfers)",
@@ -264,11 +268,11 @@ extension Defect {
 extension Policies {
     /// Changes transfers so that they move only the rows of the table `subscriptions` that satisfy
     /// an SQL condition.
-    fileprivate mutating func moves(_ condition: String) {
-        identity.leave = { db, source, moment in
+    fileprivate mutating func limitTransfers(_ condition: String) {
+        identity.removeTransferredPurchases = { db, source, timestamp in
             try db.execute(
                 sql: "DELETE FROM subscriptions WHERE userID = ? AND asOf <= ? AND \(condition)",
-                arguments: [source, moment]
+                arguments: [source, timestamp]
             )
         }
     }

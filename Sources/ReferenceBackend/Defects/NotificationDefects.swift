@@ -8,15 +8,15 @@ internal import NIOConcurrencyHelpers
 extension Defect {
     static let notification: [Defect] = [
         Defect("sandbox-pushes", "users are notified of sandbox events", breaks: "S-31") {
-            $0.notification.isNews = { _, isStale in !isStale }
+            $0.notification.shouldNotify = { _, isStale in !isStale }
         },
         Defect(
             "stale-event-announced",
             "users are notified of events that are older than the known state",
             breaks: "S-31"
         ) {
-            let correct = $0.notification.isNews
-            $0.notification.isNews = { event, _ in correct(event, false) }
+            let correct = $0.notification.shouldNotify
+            $0.notification.shouldNotify = { event, _ in correct(event, false) }
         },
         Defect(
             "billing-announced-twice",
@@ -25,7 +25,7 @@ extension Defect {
         ) {
             let correct = $0.notification.text
             $0.notification.text = { event in
-                event.cancelReason == "BILLING_ERROR" ? Notification.cancelled : correct(event)
+                event.cancelReason == "BILLING_ERROR" ? Notification.cancelledText : correct(event)
             }
         },
         Defect(
@@ -35,13 +35,15 @@ extension Defect {
         ) {
             let correct = $0.notification.text
             $0.notification.text = { event in
-                event.cancelReason == "CUSTOMER_SUPPORT" ? Notification.cancelled : correct(event)
+                event.cancelReason == "CUSTOMER_SUPPORT"
+                    ? Notification.cancelledText : correct(event)
             }
         },
         Defect("one-text-for-all", "the pushes about all events have the same text", breaks: "S-31")
         {
             let correct = $0.notification.text
-            $0.notification.text = { event in correct(event).map { _ in Notification.cancelled } }
+            $0.notification.text = { event in correct(event).map { _ in Notification.cancelledText }
+            }
         },
         Defect(
             "push-to-alias",
@@ -56,8 +58,8 @@ extension Defect {
             breaks: "S-30",
             "A-01"
         ) {
-            let correct = $0.outbox.next
-            $0.outbox.next = { result, attemptCount in
+            let correct = $0.outbox.nextAction
+            $0.outbox.nextAction = { result, attemptCount in
                 if case .failed = result {
                     .finish("ignored")
                 } else {
@@ -70,8 +72,8 @@ extension Defect {
             "the seconds in a Retry-After header are read as milliseconds",
             breaks: "O-04"
         ) {
-            let correct = $0.outbox.next
-            $0.outbox.next = { result, attemptCount in
+            let correct = $0.outbox.nextAction
+            $0.outbox.nextAction = { result, attemptCount in
                 guard case .failed(let retryAfter?) = result else {
                     return correct(result, attemptCount)
                 }
@@ -95,23 +97,23 @@ extension Defect {
             breaks: "S-30"
         ) {
             let (body, result) = ($0.outbox.body, $0.outbox.result)
-            let again = NIOLockedValueBox<Set<Int64>>([])
+            let retry = NIOLockedValueBox<Set<Int64>>([])
             $0.outbox.result = { message, answer in
                 guard (200..<300).contains(answer.status), answer.json["errors"] != nil else {
                     return result(message, answer)
                 }
-                again.withLockedValue { _ = $0.insert(message.id) }
+                retry.withLockedValue { _ = $0.insert(message.id) }
                 return .failed(retryAfter: 0)
             }
             $0.outbox.body = { message, service in
                 var message = message
-                let isAgain = again.withLockedValue { $0.contains(message.id) }
+                let isAgain = retry.withLockedValue { $0.contains(message.id) }
                 if isAgain { message.key = UUID().uuidString.lowercased() }
                 return body(message, service)
             }
         },
         Defect("push-without-key", "pushes have no idempotency key", breaks: "S-05") {
-            $0.changeBody { $0["idempotency_key"] = nil }
+            $0.changePushBody { $0["idempotency_key"] = nil }
         },
         Defect(
             "push-new-key",
@@ -119,17 +121,17 @@ extension Defect {
             breaks: "O-03",
             "A-01"
         ) {
-            $0.changeBody { $0["idempotency_key"] = UUID().uuidString }
+            $0.changePushBody { $0["idempotency_key"] = UUID().uuidString }
         },
         Defect(
             "push-to-everyone",
             "a push is also addressed to all users of a segment",
             breaks: "O-01"
         ) {
-            $0.changeBody { $0["included_segments"] = ["All"] }
+            $0.changePushBody { $0["included_segments"] = ["All"] }
         },
         Defect("push-without-channel", "a push has no target channel", breaks: "O-01") {
-            $0.changeBody { $0["target_channel"] = nil }
+            $0.changePushBody { $0["target_channel"] = nil }
         },
         Defect("push-unauthorised", "pushes are sent with the key of another app", breaks: "O-02") {
             $0.outbox.authorization = { _ in "Key of-another-app" }
@@ -139,8 +141,8 @@ extension Defect {
             "the Retry-After header of OneSignal is ignored",
             breaks: "O-04"
         ) {
-            let correct = $0.outbox.next
-            $0.outbox.next = { result, attemptCount in
+            let correct = $0.outbox.nextAction
+            $0.outbox.nextAction = { result, attemptCount in
                 guard case .failed = result else { return correct(result, attemptCount) }
                 return correct(.failed(retryAfter: nil), attemptCount)
             }
@@ -150,10 +152,10 @@ extension Defect {
             "a push that OneSignal refuses permanently is retried forever",
             breaks: "O-04"
         ) {
-            let correct = $0.outbox.next
-            $0.outbox.next = { result, attemptCount in
+            let correct = $0.outbox.nextAction
+            $0.outbox.nextAction = { result, attemptCount in
                 if case .refused = result {
-                    .again(after: 100)
+                    .retry(after: 100)
                 } else {
                     correct(result, attemptCount)
                 }
@@ -162,17 +164,17 @@ extension Defect {
         Defect("outbox-in-memory", "pushes wait in memory and are lost in a crash", breaks: "S-05")
         {
             // Queues in memory typically collect messages for a short time before they send them.
-            let (keep, waiting) = ($0.outbox.keep, $0.outbox.waiting)
+            let (persist, waitingMessages) = ($0.outbox.persist, $0.outbox.waitingMessages)
             let known = NIOLockedValueBox<Set<String>>([])
-            $0.outbox.keep = { db, draft in
+            $0.outbox.persist = { db, draft in
                 var draft = draft
                 draft.dueAt += 400
                 known.withLockedValue { _ = $0.insert(draft.key) }
-                try keep(db, draft)
+                try persist(db, draft)
             }
-            $0.outbox.waiting = { db in
+            $0.outbox.waitingMessages = { db in
                 let mine = known.withLockedValue { $0 }
-                return try waiting(db).filter { mine.contains($0.0.key) }
+                return try waitingMessages(db).filter { mine.contains($0.0.key) }
             }
         },
         Defect(
@@ -180,8 +182,8 @@ extension Defect {
             "the backend overwrites the OneSignal tags that RevenueCat maintains",
             breaks: "O-05"
         ) {
-            let correct = $0.outbox.attempt
-            $0.outbox.attempt = { outbox, message, timeout in
+            let correct = $0.outbox.sendOnce
+            $0.outbox.sendOnce = { outbox, message, timeout in
                 let result = await correct(outbox, message, timeout)
                 if case .accepted = result { await outbox.writeTags(message) }
                 return result
@@ -192,9 +194,9 @@ extension Defect {
             "Retry-After is obeyed only after the first attempt of a push",
             breaks: "O-04"
         ) {
-            let correct = $0.outbox.next
-            $0.outbox.next = { result, attemptCount in
-                if case .failed(_?) = result, attemptCount > 1 { return .again(after: 0) }
+            let correct = $0.outbox.nextAction
+            $0.outbox.nextAction = { result, attemptCount in
+                if case .failed(_?) = result, attemptCount > 1 { return .retry(after: 0) }
                 return correct(result, attemptCount)
             }
         },
@@ -203,8 +205,8 @@ extension Defect {
             "all pushes with the same text to one user share an idempotency key",
             breaks: "O-03"
         ) {
-            let correct = $0.outbox.keep
-            $0.outbox.keep = { db, draft in
+            let correct = $0.outbox.persist
+            $0.outbox.persist = { db, draft in
                 var draft = draft
                 draft.key = Outbox.key(for: draft.recipient + "/" + draft.text)
                 try correct(db, draft)
@@ -215,11 +217,11 @@ extension Defect {
             "a user gets each kind of push about a product only once",
             breaks: "S-31"
         ) {
-            let correct = $0.notification.isTrue
-            $0.notification.isTrue = { store, db, event, user in
-                let isTrue = try correct(store, db, event, user)
-                guard isTrue, ["BILLING_ISSUE", "EXPIRATION"].contains(event.type) else {
-                    return isTrue
+            let correct = $0.notification.isMessageTrue
+            $0.notification.isMessageTrue = { store, db, event, user in
+                let isMessageTrue = try correct(store, db, event, user)
+                guard isMessageTrue, ["BILLING_ISSUE", "EXPIRATION"].contains(event.type) else {
+                    return isMessageTrue
                 }
                 try db.execute(
                     sql: "INSERT INTO events (id, type, receivedAt) VALUES (?, ?, ?) "
@@ -236,7 +238,7 @@ extension Defect {
             "the text of a push depends only on the event, not on the user's access",
             breaks: "S-31"
         ) {
-            $0.notification.isTrue = { _, _, _, _ in true }
+            $0.notification.isMessageTrue = { _, _, _, _ in true }
         },
         Defect(
             "recipient-encoded",

@@ -9,9 +9,9 @@ extension Outbox {
     /// Sends all waiting push messages and returns after they are sent.
     func sendAll() async {
         let policy = store.policies.outbox
-        let messages = try? await store.pool.read { db in try policy.waiting(db) }
+        let messages = try? await store.pool.read { db in try policy.waitingMessages(db) }
         for (message, _) in messages ?? [] {
-            if case .accepted = await policy.attempt(self, message, .seconds(12)) {
+            if case .accepted = await policy.sendOnce(self, message, .seconds(12)) {
                 await finish(message, "sent")
             }
         }

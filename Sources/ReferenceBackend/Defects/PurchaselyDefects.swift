@@ -22,10 +22,10 @@ extension Defect {
         ) {
             let correct = $0.purchasely.isSigned
             $0.purchasely.isSigned = { signature, body, secret, ageMax in
-                guard let time = signature.time, let code = signature.deprecated else {
+                guard let time = signature.time, let hmac = signature.deprecated else {
                     return correct(signature, body, secret, ageMax)
                 }
-                return code == Authenticity.code(of: Data((secret + time).utf8), key: secret)
+                return hmac == Authenticity.hmac(of: Data((secret + time).utf8), key: secret)
             }
         },
         Defect(
@@ -40,7 +40,7 @@ extension Defect {
             "the age of the event is checked instead of the age of its signature",
             breaks: "P-02"
         ) {
-            $0.refusePurchasely(.unauthorized) { event, _ in
+            $0.refusePurchaselyEvents(.unauthorized) { event, _ in
                 WallClock.now() - event.timestamp > 86_400_000
             }
         },
@@ -50,21 +50,21 @@ extension Defect {
             breaks: "P-03",
             "P-04"
         ) {
-            $0.purchasely.mark = { _, _ in true }
-            $0.outbox.key = Defect.ownKey
+            $0.purchasely.markProcessed = { _, _ in true }
+            $0.outbox.key = Defect.newKeyForEachPush
         },
         Defect(
             "purchasely-error-acknowledged",
             "a Purchasely event that could not be stored gets status 200",
             breaks: "P-03"
         ) {
-            $0.purchasely.failed = { _ in JSON.response(.ok, ["received": true]) }
+            $0.purchasely.serverErrorResponse = { _ in JSON.response(.ok, ["received": true]) }
         },
         Defect("purchasely-answers-201", "a new Purchasely event gets status 201", breaks: "P-04") {
-            let correct = $0.purchasely.answer
-            $0.purchasely.answer = { isNew, outbox in
-                let answer = await correct(isNew, outbox)
-                return isNew ? JSON.response(.created, ["received": true]) : answer
+            let correct = $0.purchasely.successResponse
+            $0.purchasely.successResponse = { isNew, outbox in
+                let successResponse = await correct(isNew, outbox)
+                return isNew ? JSON.response(.created, ["received": true]) : successResponse
             }
         },
         Defect(
@@ -72,8 +72,8 @@ extension Defect {
             "the response to a Purchasely event waits for the push",
             breaks: "P-04"
         ) {
-            let correct = $0.purchasely.answer
-            $0.purchasely.answer = { isNew, outbox in
+            let correct = $0.purchasely.successResponse
+            $0.purchasely.successResponse = { isNew, outbox in
                 if isNew { await outbox.sendAll() }
                 return await correct(isNew, outbox)
             }
@@ -83,7 +83,7 @@ extension Defect {
             "a Purchasely event with an unknown name gets status 400",
             breaks: "P-05"
         ) {
-            $0.refusePurchasely(.badRequest) { event, _ in event.name.hasPrefix("FUTURE_") }
+            $0.refusePurchaselyEvents(.badRequest) { event, _ in event.name.hasPrefix("FUTURE_") }
         },
         Defect(
             "purchasely-cancellation-revokes",
@@ -106,7 +106,7 @@ extension Defect {
             "a Purchasely event with a null value gets status 422",
             breaks: "P-05"
         ) {
-            $0.refusePurchasely(.unprocessableContent) { _, body in
+            $0.refusePurchaselyEvents(.unprocessableContent) { _, body in
                 body.values.contains { $0 is NSNull }
             }
         },
@@ -115,7 +115,7 @@ extension Defect {
             "a Purchasely event with a price above one million gets status 422",
             breaks: "P-05"
         ) {
-            $0.refusePurchasely(.unprocessableContent) { _, body in
+            $0.refusePurchaselyEvents(.unprocessableContent) { _, body in
                 let price = (body["plan_price_in_customer_currency"] as? NSNumber)?.doubleValue ?? 0
                 return !(0...1_000_000).contains(price)
             }
@@ -125,7 +125,7 @@ extension Defect {
             "a Purchasely event with a non-ASCII string gets status 422",
             breaks: "P-05"
         ) {
-            $0.refusePurchasely(.unprocessableContent) { _, body in
+            $0.refusePurchaselyEvents(.unprocessableContent) { _, body in
                 body.values.contains { ($0 as? String)?.contains { !$0.isASCII } ?? false }
             }
         },
@@ -134,7 +134,7 @@ extension Defect {
             "a Purchasely event with an unknown field gets status 422",
             breaks: "P-05"
         ) {
-            $0.refusePurchasely(.unprocessableContent) { _, body in
+            $0.refusePurchaselyEvents(.unprocessableContent) { _, body in
                 body.keys.contains { $0.hasPrefix("future_") }
             }
         },
@@ -143,21 +143,21 @@ extension Defect {
             "Purchasely events of anonymous users get status 400",
             breaks: "P-06"
         ) {
-            $0.refusePurchasely(.badRequest) { event, _ in event.userID == nil }
+            $0.refusePurchaselyEvents(.badRequest) { event, _ in event.userID == nil }
         },
         Defect(
             "purchasely-unknown-skipped",
             "Purchasely events for unknown users are dropped",
             breaks: "P-06"
         ) {
-            $0.purchasely.welcome = { _, _, _ in nil }
+            $0.purchasely.createUnknownUser = { _, _, _ in nil }
         },
         Defect(
             "purchasely-holder-ignored",
             "a DEACTIVATE event ends the subscription for all users",
             breaks: "P-07"
         ) {
-            $0.beforeWriting { db, change in
+            $0.beforeWritingGrant { db, change in
                 guard !change.isActive else { return }
                 try db.execute(
                     sql: "UPDATE grants SET isActive = 0 WHERE subscriptionID = ?",
@@ -171,7 +171,7 @@ extension Defect {
             breaks: "P-08",
             "P-09"
         ) {
-            $0.beforeWriting { db, change in
+            $0.beforeWritingGrant { db, change in
                 guard !change.isActive else { return }
                 try db.execute(
                     sql: "UPDATE grants SET isActive = 0 WHERE userID = ?",
@@ -184,7 +184,7 @@ extension Defect {
             "the subscription_status in a DEACTIVATE event overrides its effect",
             breaks: "P-07"
         ) {
-            $0.beforeWriting { _, change in
+            $0.beforeWritingGrant { _, change in
                 if change.event.status == "AUTO_RENEWING" { change.isActive = true }
             }
         },
@@ -213,7 +213,7 @@ extension Defect {
             "Purchasely's sandbox events are processed like production events",
             breaks: "P-09"
         ) {
-            $0.beforeWriting { _, change in change.isSandbox = false }
+            $0.beforeWritingGrant { _, change in change.isSandbox = false }
         },
         Defect(
             "purchasely-consumables-move",
@@ -242,8 +242,8 @@ extension Defect {
             breaks: "P-01"
         ) {
             let refused = NIOLockedValueBox<Set<String>>([])
-            let (isSigned, read, mark) = (
-                $0.purchasely.isSigned, $0.purchasely.read, $0.purchasely.mark
+            let (isSigned, read, markProcessed) = (
+                $0.purchasely.isSigned, $0.purchasely.read, $0.purchasely.markProcessed
             )
             $0.purchasely.isSigned = { signature, body, secret, ageMax in
                 let passes = isSigned(signature, body, secret, ageMax)
@@ -252,8 +252,8 @@ extension Defect {
                 }
                 return passes
             }
-            $0.purchasely.mark = { db, event in
-                try mark(db, event) && !refused.withLockedValue { $0.contains(event.id) }
+            $0.purchasely.markProcessed = { db, event in
+                try markProcessed(db, event) && !refused.withLockedValue { $0.contains(event.id) }
             }
         },
         Defect(
@@ -261,7 +261,7 @@ extension Defect {
             "an ACTIVATE event ends the subscription for all other users",
             breaks: "P-07"
         ) {
-            $0.beforeWriting { db, change in
+            $0.beforeWritingGrant { db, change in
                 guard change.isActive else { return }
                 try db.execute(
                     sql: "UPDATE grants SET isActive = 0 WHERE subscriptionID = ? AND userID <> ?",
@@ -291,7 +291,7 @@ extension Defect {
             let read = $0.purchasely.read
             $0.purchasely.read = { body in
                 var event = try read(body)
-                if event.userID == nil { event.holder = event.holder.lowercased() }
+                if event.userID == nil { event.subscriberID = event.subscriberID.lowercased() }
                 return event
             }
         },
@@ -313,7 +313,7 @@ extension Defect {
         ) {
             let correct = $0.purchasely.isSigned
             $0.purchasely.isSigned = { signature, body, secret, ageMax in
-                correct(signature, RawEvent.escapedAnew(body), secret, ageMax)
+                correct(signature, RawEvent.escapingNonASCII(body), secret, ageMax)
             }
         },
         Defect(
@@ -321,7 +321,7 @@ extension Defect {
             "a Purchasely event with a newer offer type gets status 400",
             breaks: "P-05"
         ) {
-            $0.refusePurchasely(.badRequest) { _, body in
+            $0.refusePurchaselyEvents(.badRequest) { _, body in
                 let offer = body["offer_type"] as? String ?? "NONE"
                 return !["NONE", "FREE_TRIAL", "INTRO_OFFER", "PROMO_CODE"].contains(offer)
             }
@@ -331,7 +331,7 @@ extension Defect {
             "a Purchasely purchase with an offer gets status 422",
             breaks: "P-05"
         ) {
-            $0.refusePurchasely(.unprocessableContent) { _, body in
+            $0.refusePurchaselyEvents(.unprocessableContent) { _, body in
                 body["offer_type"] as? String ?? "NONE" != "NONE"
             }
         },

@@ -28,15 +28,15 @@ struct RawEvent {
             ].contains(event.type)
     }
 
-    static let stores: Set = [
+    static let documentedStores: Set = [
         "APP_STORE", "PLAY_STORE", "AMAZON", "STRIPE", "PROMOTIONAL", "ROKU", "RC_BILLING",
         "MAC_APP_STORE", "PADDLE", "TEST_STORE",
     ]
-    static let reasons: Set = [
+    static let documentedCancelReasons: Set = [
         "UNSUBSCRIBE", "BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE",
         "CUSTOMER_SUPPORT", "UNKNOWN",
     ]
-    static let periods: Set = ["NORMAL", "TRIAL", "INTRO", "PROMOTIONAL", "PREPAID"]
+    static let documentedPeriodTypes: Set = ["NORMAL", "TRIAL", "INTRO", "PROMOTIONAL", "PREPAID"]
 
     /// Returns whether the body's first subscriber attribute lists its value before its time; true
     /// without attributes.
@@ -50,7 +50,7 @@ struct RawEvent {
 
     /// Returns the body as it would be written by a JSON library that escapes every non-ASCII
     /// character.
-    static func escapedAnew(_ body: Data) -> Data {
+    static func escapingNonASCII(_ body: Data) -> Data {
         let escaped = String(decoding: body, as: UTF8.self).utf16.map { unit in
             unit < 128 ? String(UnicodeScalar(UInt8(unit))) : String(format: "\\u%04x", unit)
         }
@@ -58,7 +58,7 @@ struct RawEvent {
     }
 
     /// Returns the maximum nesting depth of arrays in the body.
-    static func depth(_ body: Data) -> Int {
+    static func nestingDepth(_ body: Data) -> Int {
         body.reduce(into: (level: 0, peak: 0)) { count, byte in
             if byte == UInt8(ascii: "[") { count.level += 1 }
             if byte == UInt8(ascii: "]") { count.level -= 1 }

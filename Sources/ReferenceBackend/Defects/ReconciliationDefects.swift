@@ -19,7 +19,7 @@ extension Defect {
             breaks: "S-34",
             style: .sync
         ) {
-            $0.reconciliation.unread = { Subscriber(items: []) }
+            $0.reconciliation.handleUnreadableCustomer = { Subscriber(items: []) }
         },
         Defect(
             "reconcile-adds-only",
@@ -48,7 +48,7 @@ extension Defect {
             breaks: "S-19",
             style: .sync
         ) {
-            $0.repairs { items in
+            $0.changeReconciledPurchases { items in
                 for index in items.indices { items[index].isSandbox = false }
             }
         },
@@ -58,7 +58,7 @@ extension Defect {
             breaks: "S-34",
             style: .sync
         ) {
-            $0.repairs { items in items.removeAll { $0.expiresAt == nil } }
+            $0.changeReconciledPurchases { items in items.removeAll { $0.expiresAt == nil } }
         },
         Defect(
             "reconcile-without-base-plan",
@@ -66,7 +66,7 @@ extension Defect {
             breaks: "S-34",
             style: .sync
         ) {
-            $0.repairs { items in
+            $0.changeReconciledPurchases { items in
                 for index in items.indices {
                     let parts = items[index].productID.split(separator: ":")
                     items[index].productID = parts.first.map(String.init) ?? ""

@@ -2,9 +2,9 @@
 /// occurs on fast and busy machines alike.
 actor Rendezvous {
     /// The maximum time for which a request waits for another request.
-    private static let patience = Duration.seconds(1)
+    private static let settleTimeout = Duration.seconds(1)
 
-    private var waiting: [String: (ticket: Int, CheckedContinuation<Bool, Never>)] = [:]
+    private var waitingRequests: [String: (ticket: Int, CheckedContinuation<Bool, Never>)] = [:]
     private var ticket = 0
 
     /// Waits until another request arrives with the same key, or until the timeout.
@@ -12,24 +12,24 @@ actor Rendezvous {
     /// - Returns: Whether another request arrived.
     @discardableResult
     func meet(_ key: String) async -> Bool {
-        if let (_, other) = waiting.removeValue(forKey: key) {
+        if let (_, other) = waitingRequests.removeValue(forKey: key) {
             other.resume(returning: true)
             return true
         }
         ticket += 1
         let mine = ticket
         let alarm = Task {
-            try? await Task.sleep(for: Self.patience)
-            leave(key, mine)
+            try? await Task.sleep(for: Self.settleTimeout)
+            timeOut(key, mine)
         }
-        let hasMet = await withCheckedContinuation { waiting[key] = (mine, $0) }
+        let hasMet = await withCheckedContinuation { waitingRequests[key] = (mine, $0) }
         alarm.cancel()
         return hasMet
     }
 
-    private func leave(_ key: String, _ ticket: Int) {
-        guard let (known, alone) = waiting[key], known == ticket else { return }
-        waiting[key] = nil
+    private func timeOut(_ key: String, _ ticket: Int) {
+        guard let (known, alone) = waitingRequests[key], known == ticket else { return }
+        waitingRequests[key] = nil
         alone.resume(returning: false)
     }
 }

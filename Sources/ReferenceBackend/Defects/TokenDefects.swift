@@ -8,15 +8,15 @@ internal import NIOConcurrencyHelpers
 extension Defect {
     static let tokens: [Defect] = [
         Defect("token-missing-500", "a request without a token gets status 500", breaks: "F-01") {
-            let correct = $0.session.identify
-            $0.session.identify = { routes, authorization in
+            let correct = $0.session.currentUserResponse
+            $0.session.currentUserResponse = { routes, authorization in
                 guard authorization.isEmpty else { return await correct(routes, authorization) }
                 return JSON.response(.internalServerError, ["error": "internal"])
             }
         },
         Defect("token-malformed-500", "a malformed token gets status 500", breaks: "F-01") {
-            let correct = $0.session.identify
-            $0.session.identify = { routes, authorization in
+            let correct = $0.session.currentUserResponse
+            $0.session.currentUserResponse = { routes, authorization in
                 let isBroken =
                     authorization.hasPrefix("Bearer ")
                     && authorization.count(where: { $0 == "." }) != 2
@@ -32,17 +32,17 @@ extension Defect {
             "tokens of other Firebase projects are accepted",
             breaks: "F-03"
         ) {
-            $0.tokens.isAudience = { _, _ in true }
+            $0.tokens.hasExpectedAudience = { _, _ in true }
         },
         Defect("token-issuer-ignored", "tokens of other issuers are accepted", breaks: "F-03") {
-            $0.tokens.isIssuer = { _, _ in true }
+            $0.tokens.hasExpectedIssuer = { _, _ in true }
         },
         Defect(
             "token-issuer-by-its-end",
             "only the end of a token's issuer is compared",
             breaks: "F-03"
         ) {
-            $0.tokens.isIssuer = { claims, project in
+            $0.tokens.hasExpectedIssuer = { claims, project in
                 claims.issuer?.hasSuffix("google.com/" + project) == true
             }
         },
@@ -51,35 +51,35 @@ extension Defect {
             "neither the audience nor the issuer of a token is checked",
             breaks: "F-03"
         ) {
-            $0.tokens.isAudience = { _, _ in true }
-            $0.tokens.isIssuer = { _, _ in true }
+            $0.tokens.hasExpectedAudience = { _, _ in true }
+            $0.tokens.hasExpectedIssuer = { _, _ in true }
         },
         Defect("token-signature-ignored", "tokens are decoded but not verified", breaks: "F-04") {
-            $0.believe { _ in true }
+            $0.acceptUnverifiedTokens { _ in true }
         },
         Defect("token-none-accepted", "unsigned tokens are accepted", breaks: "F-04") {
-            $0.believe { $0.algorithm == "none" }
+            $0.acceptUnverifiedTokens { $0.algorithm == "none" }
         },
         Defect(
             "token-algorithm-believed",
             "tokens that are signed with HS256 are accepted",
             breaks: "F-04"
         ) {
-            $0.believe { $0.algorithm == "HS256" }
+            $0.acceptUnverifiedTokens { $0.algorithm == "HS256" }
         },
         Defect(
             "token-never-refetched",
             "the keys are not fetched again after Firebase rotates them",
             breaks: "F-05"
         ) {
-            $0.tokens.mayRefetch = { now, known in now >= known.validUntil }
+            $0.tokens.mayRefetchKeys = { now, known in now >= known.validUntil }
         },
         Defect(
             "token-refetch-always",
             "every unknown key ID causes a fetch of the keys",
             breaks: "F-05"
         ) {
-            $0.tokens.mayRefetch = { _, _ in true }
+            $0.tokens.mayRefetchKeys = { _, _ in true }
         },
         Defect(
             "token-keys-down-accepts",
@@ -88,14 +88,14 @@ extension Defect {
         ) {
             let correct = $0.tokens.isSigned
             $0.tokens.isSigned = { verifier, token in await correct(verifier, token) ?? true }
-            $0.tokens.isStanding = { _, _, _ in true }
+            $0.tokens.isSessionValid = { _, _, _ in true }
         },
         Defect(
             "token-revocation-ignored",
             "the tokens of revoked sessions and disabled users are accepted",
             breaks: "F-07"
         ) {
-            $0.tokens.isStanding = { _, _, _ in true }
+            $0.tokens.isSessionValid = { _, _, _ in true }
         },
         Defect(
             "token-email-identity",
@@ -110,7 +110,8 @@ extension Defect {
             "tokens that were issued in the future are accepted",
             breaks: "F-09"
         ) {
-            $0.tokens.isOfTheFuture = { claims, _ in claims.issued == nil || claims.signedIn == nil
+            $0.tokens.isIssuedInFuture = { claims, _ in
+                claims.issuedAt == nil || claims.signedInAt == nil
             }
         },
         Defect(
@@ -125,8 +126,8 @@ extension Defect {
             "anonymous Firebase sessions are accepted where an account is required",
             breaks: "F-10"
         ) {
-            let correct = $0.session.answer
-            $0.session.answer = { result in
+            let correct = $0.session.verificationResponse
+            $0.session.verificationResponse = { result in
                 guard case .accepted(let subject, _) = result else { return correct(result) }
                 return JSON.response(.ok, ["appUserId": subject])
             }
@@ -136,9 +137,9 @@ extension Defect {
             "an accepted token is never verified again",
             breaks: "F-02"
         ) {
-            let correct = $0.session.identify
+            let correct = $0.session.currentUserResponse
             let good = NIOLockedValueBox<[String: Response]>([:])
-            $0.session.identify = { routes, authorization in
+            $0.session.currentUserResponse = { routes, authorization in
                 if let known = good.withLockedValue({ $0[authorization] }) { return known }
                 let response = await correct(routes, authorization)
                 if response.status == .ok {
@@ -152,8 +153,8 @@ extension Defect {
             "a token with an invalid base64url signature gets status 500",
             breaks: "F-01"
         ) {
-            let correct = $0.session.identify
-            $0.session.identify = { routes, authorization in
+            let correct = $0.session.currentUserResponse
+            $0.session.currentUserResponse = { routes, authorization in
                 let parts = authorization.split(separator: ".", omittingEmptySubsequences: false)
                 guard parts.count == 3, authorization.count > 100, parts[2].contains("*") else {
                     return await correct(routes, authorization)
@@ -166,8 +167,8 @@ extension Defect {
             "a token that cannot be verified without keys gets status 401",
             breaks: "F-06"
         ) {
-            let correct = $0.session.answer
-            $0.session.answer = { result in
+            let correct = $0.session.verificationResponse
+            $0.session.verificationResponse = { result in
                 if case .unavailable = result { return correct(.refused) }
                 return correct(result)
             }
@@ -177,8 +178,8 @@ extension Defect {
             "an anonymous session is accepted if its user ID is registered",
             breaks: "F-10"
         ) {
-            let correct = $0.session.identify
-            $0.session.identify = { routes, authorization in
+            let correct = $0.session.currentUserResponse
+            $0.session.currentUserResponse = { routes, authorization in
                 let store = routes.accounts.store
                 if authorization.hasPrefix("Bearer "),
                     case .accepted(let subject, isAnonymous: true) = await routes.verifier.verify(
@@ -195,8 +196,8 @@ extension Defect {
             "tokens of Firebase projects with the same name prefix are accepted",
             breaks: "F-03"
         ) {
-            $0.tokens.isAudience = { $0.audience?.hasPrefix($1) == true }
-            $0.tokens.isIssuer = { claims, project in
+            $0.tokens.hasExpectedAudience = { $0.audience?.hasPrefix($1) == true }
+            $0.tokens.hasExpectedIssuer = { claims, project in
                 claims.issuer?.hasPrefix("https://securetoken.google.com/" + project) == true
             }
         },
@@ -205,7 +206,7 @@ extension Defect {
             "withdrawn Firebase keys stay valid until a restart",
             breaks: "F-05"
         ) {
-            $0.tokens.learn = { known, fresh in
+            $0.tokens.replaceKeys = { known, fresh in
                 known.keys.merge(fresh.keys) { $1 }
                 known.validUntil = fresh.validUntil
             }
@@ -223,13 +224,13 @@ extension Defect {
             "a user whose session was revoked is refused forever",
             breaks: "F-07"
         ) {
-            let correct = $0.tokens.isStanding
+            let correct = $0.tokens.isSessionValid
             let refused = NIOLockedValueBox<Set<String>>([])
-            $0.tokens.isStanding = { verifier, subject, claims in
+            $0.tokens.isSessionValid = { verifier, subject, claims in
                 if refused.withLockedValue({ $0.contains(subject) }) { return false }
-                let isStanding = await correct(verifier, subject, claims)
-                if isStanding == false { refused.withLockedValue { _ = $0.insert(subject) } }
-                return isStanding
+                let isSessionValid = await correct(verifier, subject, claims)
+                if isSessionValid == false { refused.withLockedValue { _ = $0.insert(subject) } }
+                return isSessionValid
             }
         },
     ]

@@ -7,21 +7,21 @@ internal import Hummingbird
 extension Defect {
     static let tolerance: [Defect] = [
         Defect("malformed-500", "a body that is not an event gets status 500", breaks: "S-02") {
-            let correct = $0.route.unreadable
-            $0.route.unreadable = { error in
+            let correct = $0.route.unreadableBodyResponse
+            $0.route.unreadableBodyResponse = { error in
                 guard error is WebhookEvent.Malformed else { return correct(error) }
                 return JSON.response(.internalServerError, ["error": "internal"])
             }
         },
         Defect("malformed-422", "a body that is not an event gets status 422", breaks: "S-02") {
-            $0.route.unreadable = { _ in
+            $0.route.unreadableBodyResponse = { _ in
                 JSON.response(.unprocessableContent, ["error": "not_an_event"])
             }
         },
         Defect("malformed-accepted", "a body that is not an event gets status 200", breaks: "S-02")
         {
-            let correct = $0.route.unreadable
-            $0.route.unreadable = { error in
+            let correct = $0.route.unreadableBodyResponse
+            $0.route.unreadableBodyResponse = { error in
                 error is WebhookEvent.Malformed ? JSON.response(.ok, [:]) : correct(error)
             }
         },
@@ -30,7 +30,7 @@ extension Defect {
             "an event of an unknown type gets status 400",
             breaks: "S-08"
         ) {
-            $0.refuse(.badRequest) { event, body in
+            $0.refuseEvents(.badRequest) { event, body in
                 !event.concernsPurchase && !RawEvent(body).isDocumented(event)
             }
         },
@@ -39,7 +39,7 @@ extension Defect {
             "an event of any type, even an unknown one, changes the subscription",
             breaks: "S-08"
         ) {
-            $0.meddle { store, db, event in
+            $0.addEffectToIgnoredEvents { store, db, event in
                 try Defect.update("expiresAt = 0, hasEnded = 1", store, db, event)
             }
         },
@@ -48,7 +48,7 @@ extension Defect {
             "an informational event changes the expiry of a subscription",
             breaks: "S-08"
         ) {
-            $0.meddle { store, db, event in
+            $0.addEffectToIgnoredEvents { store, db, event in
                 guard event.type == "INVOICE_ISSUANCE" else { return }
                 try Defect.update("expiresAt = NULL, hasEnded = 0", store, db, event)
             }
@@ -58,7 +58,7 @@ extension Defect {
             "an event with an unknown field gets status 422",
             breaks: "S-08"
         ) {
-            $0.refuse(.unprocessableContent) { _, body in
+            $0.refuseEvents(.unprocessableContent) { _, body in
                 RawEvent(body).keys.contains { $0.hasPrefix("future_") }
             }
         },
@@ -67,7 +67,7 @@ extension Defect {
             "an event with null instead of a string gets status 422",
             breaks: "S-08"
         ) {
-            $0.refuse(.unprocessableContent) { event, body in
+            $0.refuseEvents(.unprocessableContent) { event, body in
                 event.type == "INITIAL_PURCHASE" && RawEvent(body).isNull("country_code")
             }
         },
@@ -76,7 +76,7 @@ extension Defect {
             "an event without an optional key is refused",
             breaks: "S-08"
         ) {
-            $0.refuse(.unprocessableContent) { event, body in
+            $0.refuseEvents(.unprocessableContent) { event, body in
                 event.type == "INITIAL_PURCHASE" && !RawEvent(body).keys.contains("offer_code")
             }
         },
@@ -85,8 +85,8 @@ extension Defect {
             "an event with an unknown store gets status 422",
             breaks: "S-08"
         ) {
-            $0.refuse(.unprocessableContent) { event, _ in
-                event.store.map { !RawEvent.stores.contains($0) } ?? false
+            $0.refuseEvents(.unprocessableContent) { event, _ in
+                event.store.map { !RawEvent.documentedStores.contains($0) } ?? false
             }
         },
         Defect(
@@ -94,8 +94,8 @@ extension Defect {
             "an event with an unknown cancellation reason gets status 500",
             breaks: "S-08"
         ) {
-            $0.refuse(.internalServerError) { event, _ in
-                event.cancelReason.map { !RawEvent.reasons.contains($0) } ?? false
+            $0.refuseEvents(.internalServerError) { event, _ in
+                event.cancelReason.map { !RawEvent.documentedCancelReasons.contains($0) } ?? false
             }
         },
         Defect(
@@ -103,8 +103,10 @@ extension Defect {
             "an event with an unknown period type gets status 422",
             breaks: "S-08"
         ) {
-            $0.refuse(.unprocessableContent) { _, body in
-                RawEvent(body).text("period_type").map { !RawEvent.periods.contains($0) } ?? false
+            $0.refuseEvents(.unprocessableContent) { _, body in
+                RawEvent(body).text("period_type").map {
+                    !RawEvent.documentedPeriodTypes.contains($0)
+                } ?? false
             }
         },
         Defect(
@@ -112,7 +114,7 @@ extension Defect {
             "an event with a string of more than 255 characters gets status 500",
             breaks: "S-08"
         ) {
-            $0.refuse(.internalServerError) { _, body in
+            $0.refuseEvents(.internalServerError) { _, body in
                 RawEvent(body).text("offer_code").map { $0.count > 255 } ?? false
             }
         },
@@ -121,7 +123,7 @@ extension Defect {
             "an event with non-ASCII characters gets status 500",
             breaks: "S-08"
         ) {
-            $0.refuse(.internalServerError) { _, body in
+            $0.refuseEvents(.internalServerError) { _, body in
                 RawEvent(body).text("offer_code")?.contains { !$0.isASCII } ?? false
             }
         },
@@ -130,7 +132,7 @@ extension Defect {
             "an event with a number beyond 32 bits gets status 422",
             breaks: "S-08"
         ) {
-            $0.refuse(.unprocessableContent) { _, body in
+            $0.refuseEvents(.unprocessableContent) { _, body in
                 let number = RawEvent(body).number("renewal_number")
                 return number.map { $0 != $0.rounded() || abs($0) > 2_147_483_647 } ?? false
             }
@@ -140,40 +142,40 @@ extension Defect {
             "an event whose keys are in a different order gets status 400",
             breaks: "S-08"
         ) {
-            $0.refuse(.badRequest) { _, body in !RawEvent.isInUsualOrder(body) }
+            $0.refuseEvents(.badRequest) { _, body in !RawEvent.isInUsualOrder(body) }
         },
         Defect(
             "product-change-needs-new",
             "a product change without a new product gets status 500",
             breaks: "S-14"
         ) {
-            $0.refuse(.internalServerError) { event, _ in
+            $0.refuseEvents(.internalServerError) { event, _ in
                 event.type == "PRODUCT_CHANGE" && event.newProductID == nil
             }
         },
         Defect("body-limit", "an event body larger than 100 kB gets status 413", breaks: "S-08") {
-            $0.refuse(.contentTooLarge) { _, body in body.count > 100_000 }
+            $0.refuseEvents(.contentTooLarge) { _, body in body.count > 100_000 }
         },
         Defect(
             "depth-limit",
             "an event body nested deeper than 20 levels gets status 400",
             breaks: "S-08"
         ) {
-            $0.refuse(.badRequest) { _, body in RawEvent.depth(body) > 20 }
+            $0.refuseEvents(.badRequest) { _, body in RawEvent.nestingDepth(body) > 20 }
         },
         Defect("test-rejected", "a TEST event with null values gets status 400", breaks: "S-18") {
-            $0.refuse(.badRequest) { event, body in
+            $0.refuseEvents(.badRequest) { event, body in
                 event.type == "TEST" && RawEvent(body).text("transaction_id") == nil
             }
         },
         Defect("test-event-grants", "a TEST event is processed like a purchase", breaks: "S-18") {
-            $0.meddle { store, db, event in
+            $0.addEffectToIgnoredEvents { store, db, event in
                 guard event.type == "TEST" else { return }
-                try Defect.grant(store, db, event)
+                try Defect.applyAsPurchase(store, db, event)
             }
         },
         Defect("test-event-pushes", "a TEST event causes a push", breaks: "S-18") {
-            $0.meddle { store, db, event in
+            $0.addEffectToIgnoredEvents { store, db, event in
                 guard event.type == "TEST", let id = event.appUserID else { return }
                 try Outbox.enqueue(store, db, event.id, recipient: id, text: "Hello.")
             }
@@ -188,11 +190,11 @@ extension Defect {
                 "PURCHASE_REDEEMED", "PRICE_INCREASE_CONSENT_REQUIRED",
                 "PRICE_INCREASE_CONSENT_APPROVED", "SUBSCRIBER_ALIAS",
             ]
-            $0.meddle { store, db, event in
+            $0.addEffectToIgnoredEvents { store, db, event in
                 guard !known.contains(event.type), !event.type.hasPrefix("PAYWALL_"),
                     let productID = event.productID,
-                    let userID = try Identity.resolve(store, db, event)?.id,
-                    try store.fetch(db, userID, productID, event.isSandbox) == nil
+                    let userID = try Identity.resolveUser(store, db, event)?.id,
+                    try store.fetchSubscription(db, userID, productID, event.isSandbox) == nil
                 else { return }
                 try Subscription(
                     userID: userID,
@@ -208,12 +210,14 @@ extension Defect {
             "a body nested a thousand levels deep exhausts the parser's stack",
             breaks: "S-33"
         ) {
-            let (read, unreadable) = ($0.route.read, $0.route.unreadable)
+            let (read, unreadableBodyResponse) = ($0.route.read, $0.route.unreadableBodyResponse)
             $0.route.read = { body in
-                if RawEvent.depth(body) > 1000 { throw Strictness(.internalServerError) }
+                if RawEvent.nestingDepth(body) > 1000 { throw DefectRefusal(.internalServerError) }
                 return try read(body)
             }
-            $0.route.unreadable = { ($0 as? Strictness)?.response ?? unreadable($0) }
+            $0.route.unreadableBodyResponse = {
+                ($0 as? DefectRefusal)?.response ?? unreadableBodyResponse($0)
+            }
         },
     ]
 }

@@ -22,66 +22,67 @@ package enum AppPreflight {
 
     /// Opens the app once, as a user whose ID is in the phone's vault, and compares the page with
     /// the profile.
-    package static func look(_ setting: BrowserScenario.Setting) async -> Outcome {
+    package static func inspectApp(_ setting: BrowserScenario.Configuration) async -> Outcome {
         var scenario = BrowserScenario("preflight", setting)
         var phone = PhoneChange()
         phone.vault = [.id: "{{user.preflight}}"]
-        await PhonePlay.carryOut(.phone(phone), by: &scenario)
-        await PhonePlay.carryOut(.app(AppAction(.launch)), by: &scenario)
+        await PhoneExecution.carryOut(.phone(phone), by: &scenario)
+        await PhoneExecution.carryOut(.app(AppAction(.launch)), by: &scenario)
         let trouble = scenario.state.withLock { $0.trouble }
-        let seen = await Seen(scenario)
+        let seen = await PageInspection(scenario)
         await scenario.close()
         if case .pageUnusable(let text)? = trouble { return .unreachable(text) }
         return outcome(seen, setting.profile)
     }
 
     /// The result of looking up a CSS selector on the page of the app.
-    package enum Found: String, Hashable, Sendable { case there, hidden, absent, invalid }
+    package enum ElementState: String, Hashable, Sendable { case there, hidden, absent, invalid }
 
     /// The observations of one launch of the app in the browser, to be compared with the profile.
-    package struct Seen: Sendable {
+    package struct PageInspection: Sendable {
         package var timeline: ClientTimeline
         /// The lookup result for each selector of the profile, by the profile key of the selector.
-        package var elements: [String: Found]
+        package var elements: [String: ElementState]
         /// The elements of the page that can be tapped, as CSS selectors.
-        package var tappable: [String]
+        package var tappableElements: [String]
         /// The reasons why Assay's model of the backend refused registrations of the app.
-        package var refusals: [String]
+        package var registrationRefusals: [String]
 
         package init(
             _ timeline: ClientTimeline,
-            elements: [String: Found],
-            tappable: [String],
-            refusals: [String] = []
+            elements: [String: ElementState],
+            tappableElements: [String],
+            registrationRefusals: [String] = []
         ) {
             self.timeline = timeline
             self.elements = elements
-            self.tappable = tappable
-            self.refusals = refusals
+            self.tappableElements = tappableElements
+            self.registrationRefusals = registrationRefusals
         }
 
         init(_ scenario: BrowserScenario) async {
             timeline = scenario.timeline
             elements = [:]
-            tappable = []
-            refusals = scenario.state.withLock { $0.world.exchanges }.compactMap { exchange in
+            tappableElements = []
+            registrationRefusals = scenario.state.withLock { $0.world.exchanges }.compactMap {
+                exchange in
                 guard exchange.purpose == .appCall("register"),
                     let status = exchange.response?.status, status >= 400
                 else { return nil }
-                return exchange.answeredJSON?["why"]?.string
+                return exchange.responseJSON?["why"]?.string
             }
             guard let page = scenario.page("phone") else { return }
             let selectors = scenario.profile.app.selectors
-            let found = await scenario.survey(selectors.map(\.selector), on: page) ?? []
+            let found = await scenario.elementStates(selectors.map(\.selector), on: page) ?? []
             for (selector, found) in zip(selectors, found) { elements[selector.key] = found }
-            tappable = await scenario.tappable(on: page)
+            tappableElements = await scenario.tappableElements(on: page)
         }
     }
 
     /// Compares the observations of a launch with the profile.
     ///
     /// Returns the mismatches; if there are none, returns notes.
-    package static func outcome(_ seen: Seen, _ profile: Profile) -> Outcome {
+    package static func outcome(_ seen: PageInspection, _ profile: Profile) -> Outcome {
         let app = profile.app
         var problems: [String] = []
         var notes: [String] = []
@@ -89,7 +90,7 @@ package enum AppPreflight {
             problems.append(
                 "the profile names no elements to tap: add "
                     + "'app: {taps: {upgrade: \"#…\", restore: …, login: …, logout: …, status: …}}'"
-                    + offer(seen)
+                    + elementSuggestion(seen)
             )
         }
         let isStarted = seen.timeline.registrations.contains(where: \.isAcknowledged)
@@ -102,7 +103,9 @@ package enum AppPreflight {
             switch found {
             case .invalid: problems.append("'\(key): \(selector)' is not a valid CSS selector")
             case .absent where isUpgrade && isStarted:
-                problems.append("the page has no element '\(selector)' ('\(key)')\(offer(seen))")
+                problems.append(
+                    "the page has no element '\(selector)' ('\(key)')\(elementSuggestion(seen))"
+                )
             case .absent where isTapped && !key.hasSuffix("later"):
                 notes.append("the page has no element '\(selector)' ('\(key)') after its start")
             case .hidden where isUpgrade && isStarted:
@@ -118,27 +121,30 @@ package enum AppPreflight {
         return problems.isEmpty ? .ready(notes: notes) : .profile(problems)
     }
 
-    private static func offer(_ seen: Seen) -> String {
-        seen.tappable.isEmpty
+    private static func elementSuggestion(_ seen: PageInspection) -> String {
+        seen.tappableElements.isEmpty
             ? ""
-            : "; elements that can be tapped: " + seen.tappable.prefix(8).joined(separator: ", ")
+            : "; elements that can be tapped: "
+                + seen.tappableElements.prefix(8).joined(separator: ", ")
     }
 
     /// Returns the names as a list in alphabetical order, each name once.
-    private static func list(_ names: [String]) -> String {
+    private static func sortedList(_ names: [String]) -> String {
         Set(names).sorted().joined(separator: ", ")
     }
 
-    private static func registration(_ seen: Seen, _ profile: Profile) -> [String] {
+    private static func registration(_ seen: PageInspection, _ profile: Profile) -> [String] {
         let calls = seen.timeline.registrations
-        if let refusal = seen.refusals.first, !calls.contains(where: \.isAcknowledged) {
+        if let refusal = seen.registrationRefusals.first, !calls.contains(where: \.isAcknowledged) {
             return [
                 "the app's registration request does not fit 'endpoints: register': \(refusal)"
             ]
         }
         guard calls.isEmpty, let endpoint = profile.endpoints["register"] else { return [] }
         // A page that sends only GET requests has not tried to register a user.
-        let strays = list(seen.timeline.strayCalls.map(\.text).filter { !$0.hasPrefix("GET ") })
+        let strays = sortedList(
+            seen.timeline.unroutedRequests.map(\.text).filter { !$0.hasPrefix("GET ") }
+        )
         guard !strays.isEmpty else { return [] }
         return [
             "the page called \(strays), but the profile sets 'endpoints: register' to "
@@ -146,14 +152,14 @@ package enum AppPreflight {
         ]
     }
 
-    private static func vault(_ seen: Seen, _ app: Profile.App) -> [String] {
+    private static func vault(_ seen: PageInspection, _ app: Profile.App) -> [String] {
         let keys = seen.timeline.commands.compactMap { command in
             ["readvault", "setvault"].contains(command.bridge.scheme) ? command.bridge["key"] : nil
         }
         let wanted = app.vaultKeys[.id] ?? ""
         guard !keys.isEmpty, !keys.contains(wanted) else { return [] }
         return [
-            "the page uses these keys of the phone's vault: \(list(keys)); but the profile sets "
+            "the page uses these keys of the phone's vault: \(sortedList(keys)); but the profile sets "
                 + "'app: vault: id' to '\(wanted)'"
         ]
     }

@@ -9,21 +9,21 @@ package final class BrowserAdmission: Sendable {
     /// The longest time for which the first page of a scenario counts as loading.
     ///
     /// A page that takes longer waits for its network, not for the machine.
-    private static let loading: Duration = .seconds(2)
-    /// The slowdown of pages (1 means not slower) at which no more than `openingMax` scenarios run
+    private static let loadTimeMax: Duration = .seconds(2)
+    /// The slowdown of pages (1 means not slower) at which no more than `concurrentLoadMax` scenarios run
     /// at once.
     private static let slowdownMax = 3.0
-    private static let period: Duration = .milliseconds(15)
+    private static let pollInterval: Duration = .milliseconds(15)
 
     private struct State {
         var number = 0
         /// The start times of the scenarios whose first page is still loading, by the number of the
         /// scenario.
-        var openings: [Int: Duration] = [:]
-        var underway = 0
+        var loadStartTimes: [Int: Duration] = [:]
+        var runningCount = 0
     }
 
-    private let openingMax: Int
+    private let concurrentLoadMax: Int
     private let slowdown: @Sendable () -> Double
     private let clock: any RunClock
     private let state = Locked(State())
@@ -31,27 +31,27 @@ package final class BrowserAdmission: Sendable {
     /// Creates a limit for the scenarios of one browser.
     ///
     /// - Parameters:
-    ///   - openingMax: The number of first pages that may load at the same time. This number of
+    ///   - concurrentLoadMax: The number of first pages that may load at the same time. This number of
     ///     scenarios may always run, however slow the pages are, so that the run makes progress.
     ///   - clock: The clock that measures the loading time of first pages.
     ///   - slowdown: Returns the factor by which pages are slower now than at their best.
     package init(
-        openingMax: Int,
+        concurrentLoadMax: Int,
         clock: any RunClock,
         slowdown: @escaping @Sendable () -> Double
     ) {
-        self.openingMax = openingMax
+        self.concurrentLoadMax = concurrentLoadMax
         self.slowdown = slowdown
         self.clock = clock
     }
 
-    /// Waits until one more scenario may begin, and returns its number for `leave(_:)`.
+    /// Waits until one more scenario may begin, and returns its number for `endScenario(_:)`.
     ///
     /// If the task is canceled, the scenario is admitted at once, so that it can end.
-    package func enter() async -> Int {
+    package func waitForAdmission() async -> Int {
         while true {
-            if let number = admitted(anyway: Task.isCancelled) { return number }
-            await clock.pause(Self.period)
+            if let number = admitIfPossible(anyway: Task.isCancelled) { return number }
+            await clock.pause(Self.pollInterval)
         }
     }
 
@@ -59,28 +59,28 @@ package final class BrowserAdmission: Sendable {
     ///
     /// - Parameter anyway: Whether the scenario is admitted in any case.
     /// - Returns: The number of the scenario; nil if none may begin now.
-    package func admitted(anyway: Bool = false) -> Int? {
+    package func admitIfPossible(anyway: Bool = false) -> Int? {
         let now = clock.now
-        let isCalm = slowdown() < Self.slowdownMax
+        let isFaultFree = slowdown() < Self.slowdownMax
         return state.withLock { state in
-            state.openings = state.openings.filter { now - $0.value < Self.loading }
-            let isFree = state.openings.count < openingMax
-            let hasTime = isCalm || state.underway < openingMax
+            state.loadStartTimes = state.loadStartTimes.filter { now - $0.value < Self.loadTimeMax }
+            let isFree = state.loadStartTimes.count < concurrentLoadMax
+            let hasTime = isFaultFree || state.runningCount < concurrentLoadMax
             guard anyway || isFree && hasTime else { return nil }
             state.number += 1
-            state.openings[state.number] = now
-            state.underway += 1
+            state.loadStartTimes[state.number] = now
+            state.runningCount += 1
             return state.number
         }
     }
 
     /// Records that the first page of the scenario with this number has loaded.
-    package func isOpen(_ number: Int) { state.withLock { $0.openings[number] = nil } }
+    package func isOpen(_ number: Int) { state.withLock { $0.loadStartTimes[number] = nil } }
 
-    package func leave(_ number: Int) {
+    package func endScenario(_ number: Int) {
         state.withLock { state in
-            state.openings[number] = nil
-            state.underway -= 1
+            state.loadStartTimes[number] = nil
+            state.runningCount -= 1
         }
     }
 }

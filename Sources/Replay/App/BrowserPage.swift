@@ -105,39 +105,46 @@ final class BrowserPage: Sendable {
     /// Passes replies of the simulated native runtime to the script that Assay injected into the
     /// page.
     func apply(_ replies: JSONValue) {
-        devTools.post(
+        devTools.sendWithoutReply(
             "Runtime.evaluate",
             ["expression": .string("window.__assay && window.__assay.apply(\(replies.text))")],
             session: session
         )
     }
 
-    func say(_ method: String, _ parameters: JSONObject) {
+    func postMethod(_ method: String, _ parameters: JSONObject) {
         if let number = parameters["requestId"]?.string { held.withLock { _ = $0.remove(number) } }
-        devTools.post(method, parameters, session: session)
+        devTools.sendWithoutReply(method, parameters, session: session)
     }
 
     /// Records the ID of a request that the browser holds until Assay decides its outcome.
-    func hold(_ number: String) { held.withLock { _ = $0.insert(number) } }
+    func holdRequest(_ number: String) { held.withLock { _ = $0.insert(number) } }
 
-    func ask(_ method: String, _ parameters: JSONObject) async -> JSONValue? {
+    func callMethod(_ method: String, _ parameters: JSONObject) async -> JSONValue? {
         try? await devTools.send(method, parameters, session: session)
     }
 
     /// Closes the page in the way in which a phone kills an app: no event handler of the page runs.
     func close() {
-        devTools.ignore(session)
+        devTools.stopListening(session)
         // Otherwise, closing the page would release held requests to the network, and requests that
         // the page sends in its last moment.
-        devTools.post("Emulation.setScriptExecutionDisabled", ["value": true], session: session)
+        devTools.sendWithoutReply(
+            "Emulation.setScriptExecutionDisabled",
+            ["value": true],
+            session: session
+        )
         for number in held.withLock({ $0.sorted() }) {
-            say("Fetch.failRequest", ["requestId": .string(number), "errorReason": "Aborted"])
+            postMethod(
+                "Fetch.failRequest",
+                ["requestId": .string(number), "errorReason": "Aborted"]
+            )
         }
-        devTools.post("Target.closeTarget", ["targetId": .string(target)])
+        devTools.sendWithoutReply("Target.closeTarget", ["targetId": .string(target)])
     }
 
     /// Returns a screenshot of the page, as a Base64-encoded PNG.
-    func picture() async -> String? {
-        await ask("Page.captureScreenshot", ["format": "png"])?["data"]?.string
+    func screenshot() async -> String? {
+        await callMethod("Page.captureScreenshot", ["format": "png"])?["data"]?.string
     }
 }

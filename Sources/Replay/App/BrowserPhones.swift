@@ -4,7 +4,7 @@ internal import FakeServers
 package import Phone
 
 /// Executes the phone steps of a contract on real pages; each simulated phone is a browser context.
-extension BrowserScenario: PhonePerformer {
+extension BrowserScenario: PhoneExecutor {
     package var namespace: Namespace { state.withLock { $0.world.namespace } }
 
     package var timeline: ClientTimeline { state.withLock { $0.world.timeline() } }
@@ -14,16 +14,16 @@ extension BrowserScenario: PhonePerformer {
     }
 
     package func fail(_ text: String) {
-        state.withLock { $0.trouble = $0.trouble ?? .disturbanceMissed(text) }
+        state.withLock { $0.trouble = $0.trouble ?? .faultMissed(text) }
     }
 
     /// Records that the page cannot be opened, which ends the scenario.
-    private func failToOpen(_ text: String) {
+    private func recordOpenFailure(_ text: String) {
         state.withLock { $0.trouble = $0.trouble ?? .pageUnusable(text) }
     }
 
-    package func note(_ gesture: Gesture, on phone: String) {
-        edit { state, time in state.world.write(gesture, on: phone, at: time) }
+    package func note(_ userAction: UserAction, on phone: String) {
+        edit { state, time in state.world.write(userAction, on: phone, at: time) }
     }
 
     // MARK: Acts
@@ -32,14 +32,14 @@ extension BrowserScenario: PhonePerformer {
         edit { state, time in
             state.kills.begin(action)
             state.agrees = action.agrees
-            state.lastSign = time
-            state.actStart = state.world.exchanges.count
+            state.lastActivityTime = time
+            state.actionStartIndex = state.world.exchanges.count
         }
     }
 
     package func end(_ action: AppAction) async {
         if action.agrees, let selector = profile.app.agree {
-            _ = await page(action.phone)?.evaluate(Self.clicking(selector))
+            _ = await page(action.phone)?.evaluate(Self.clickExpression(selector))
             await settle(after: action)
         }
         state.withLock { $0.kills.end(action.phone) }
@@ -49,8 +49,8 @@ extension BrowserScenario: PhonePerformer {
         state.withLock { $0.world.app(for: action) }
     }
 
-    package func use(_ action: AppAction) async {
-        if let text = await state.withLock({ $0.world }).use(action) { fail(text) }
+    package func performAccountAction(_ action: AppAction) async {
+        if let text = await state.withLock({ $0.world }).performAccountAction(action) { fail(text) }
     }
 
     /// Taps the page element whose CSS selector the profile contains for this kind of tap.
@@ -61,30 +61,30 @@ extension BrowserScenario: PhonePerformer {
             await fill(["account": account, "password": password], on: page(phone))
         }
         guard let path = profile.app.taps[tap.name], let selector = path.last else {
-            return note(Gesture(tap.name, missing: "app: taps: \(tap.name)"), on: phone)
+            return note(UserAction(tap.name, missing: "app: taps: \(tap.name)"), on: phone)
         }
         guard let page = page(phone) else {
-            return note(Gesture(tap.name, missing: selector), on: phone)
+            return note(UserAction(tap.name, missing: selector), on: phone)
         }
         // A tap on the menu would close it if it is already open.
-        let isOpen = await survey([selector], on: page)?.first == .there
+        let isOpen = await elementStates([selector], on: page)?.first == .there
         for opener in path.dropLast() where !isOpen {
-            guard await comes(opener, on: page) else {
-                return note(Gesture(tap.name, missing: opener), on: phone)
+            guard await waitForElement(opener, on: page) else {
+                return note(UserAction(tap.name, missing: opener), on: phone)
             }
-            _ = await page.evaluate(Self.clicking(opener))
+            _ = await page.evaluate(Self.clickExpression(opener))
             // The second step of a login may have separate input fields.
             if case .login(let account, let password, _) = tap {
-                _ = await comes(selector, on: page)
+                _ = await waitForElement(selector, on: page)
                 await fill(["account": account, "password": password], on: page)
             }
         }
         // Some menus add their entries to the page only when they open.
-        if path.count > 1 { _ = await comes(selector, on: page) }
-        let obstacle = await obstacle(to: selector, for: tap, on: page)
-        note(Gesture(tap.name, missing: obstacle), on: phone)
-        if obstacle != nil { return }
-        if await page.evaluate(Self.clicking(selector)) == nil {
+        if path.count > 1 { _ = await waitForElement(selector, on: page) }
+        let skipReason = await skipReason(to: selector, for: tap, on: page)
+        note(UserAction(tap.name, missing: skipReason), on: phone)
+        if skipReason != nil { return }
+        if await page.evaluate(Self.clickExpression(selector)) == nil {
             note(.pageError("the page does not react to a tap"), on: phone)
         }
     }
@@ -92,19 +92,19 @@ extension BrowserScenario: PhonePerformer {
     package func reply(_ replies: [JSONValue], on phone: String) {
         guard !replies.isEmpty else { return }
         edit { state, time in
-            state.lastSign = time
-            state.repliesUntil = max(state.repliesUntil, time + 100_000)
+            state.lastActivityTime = time
+            state.lastReplyTime = max(state.lastReplyTime, time + 100_000)
         }
         page(phone)?.apply(["replies": .array(replies)])
     }
 
-    package func pass(_ time: Duration) async {
+    package func advanceTime(_ time: Duration) async {
         let end = now + time.microseconds
         await wait(atMost: time.microseconds) { _, now in now >= end }
     }
 
     /// Does nothing between two taps, because the round trip to the browser takes enough time.
-    package func passBetweenTaps() async {}
+    package func waitBetweenTaps() async {}
 
     // MARK: Pages
 
@@ -120,7 +120,7 @@ extension BrowserScenario: PhonePerformer {
         do throws(DevTools.CallError) {
             let context = try await context(phone)
             let launch = edit { state, time in
-                state.lastSign = time
+                state.lastActivityTime = time
                 return state.world.launch(phone, isReload: isReload, at: time)
             }
             let page = try await BrowserPage(devTools, context: context, ref: launch.page)
@@ -143,38 +143,38 @@ extension BrowserScenario: PhonePerformer {
                 ),
                 userAgent: launch.userAgent
             )
-            let time = profile.app.startup + .seconds(10) * setting.stretch
+            let time = profile.app.startup + .seconds(10) * setting.waitFactor
             if let text = await page.open(setting.url, within: time) {
                 // A page that was killed while it loaded has not failed to load.
                 let isOpen = state.withLock { $0.pages[phone]?.contains { $0 === page } ?? false }
-                if isOpen { failToOpen("\(setting.url): \(text)") }
+                if isOpen { recordOpenFailure("\(setting.url): \(text)") }
             } else {
-                await scriptsRun(page)
+                await waitForScripts(page)
             }
         } catch {
-            failToOpen("\(error)")
+            recordOpenFailure("\(error)")
         }
     }
 
     /// Waits until the scripts of the page have run.
     ///
     /// If they take too long, the scenario ends.
-    private func scriptsRun(_ page: BrowserPage) async {
-        let patience = Patience(Self.loading, setting.heartbeat, clock)
+    private func waitForScripts(_ page: BrowserPage) async {
+        let settleTimeout = SettleTimeout(Self.loadTimeMax, setting.heartbeat, clock)
         let (phone, load) = (page.phone, page.ref.load)
-        while !patience.isOver, !Task.isCancelled {
+        while !settleTimeout.isOver, !Task.isCancelled {
             let isOver = state.withLock { state in
                 let isOpen = state.pages[phone]?.contains { $0 === page } ?? false
                 return !isOpen || state.trouble != nil || state.loaded.contains(page.session)
-                    || state.world.exchanges[state.actStart...].contains {
+                    || state.world.exchanges[state.actionStartIndex...].contains {
                         $0.from == .app && $0.phone?.name == phone && $0.phone?.load == load
                     }
             }
             if isOver { return }
             await clock.pause(.milliseconds(15))
         }
-        let time = Self.loading.milliseconds / 1000
-        failToOpen("\(setting.url): its scripts have not run after \(time) s")
+        let time = Self.loadTimeMax.milliseconds / 1000
+        recordOpenFailure("\(setting.url): its scripts have not run after \(time) s")
     }
 
     private func context(_ phone: String) async throws(DevTools.CallError) -> String {
@@ -193,10 +193,10 @@ extension BrowserScenario: PhonePerformer {
         for page in pages { page.close() }
     }
 
-    package func forget(_ phone: String) async {
+    package func removeApp(_ phone: String) async {
         await closePages(of: phone)
         let context = state.withLock { $0.contexts.removeValue(forKey: phone) }
-        if let context { await dispose(context) }
+        if let context { await closeContext(context) }
     }
 
     // MARK: Given conditions
@@ -211,7 +211,7 @@ extension BrowserScenario: PhonePerformer {
         edit { state, _ in state.world.take(plan) }
     }
 
-    package func carryOut(_ act: StoreAct) async {
+    package func carryOut(_ act: FakeStoreAction) async {
         if let refusal = edit({ state, _ in state.world.carryOut(act) }) { fail(refusal) }
     }
 
@@ -223,33 +223,37 @@ extension BrowserScenario: PhonePerformer {
     /// the phone. The wait ends at the latest when no further effect can be expected.
     package func settle(after action: AppAction) async {
         let startup = profile.app.startup.microseconds
-        let reaction = Patience(.microseconds(Self.reaction), setting.heartbeat, clock)
-        let silence = Patience(.microseconds(2 * Self.quiet), setting.heartbeat, clock)
-        @Sendable func sees(_ state: State, _ test: (ClientTimeline) -> Bool) -> Bool {
-            test(state.world.timeline(from: state.actStart))
+        let reactionLimit = SettleTimeout(
+            .microseconds(Self.reactionLimit),
+            setting.heartbeat,
+            clock
+        )
+        let silence = SettleTimeout(.microseconds(2 * Self.quietTime), setting.heartbeat, clock)
+        @Sendable func isMet(_ state: State, _ test: (ClientTimeline) -> Bool) -> Bool {
+            test(state.world.timeline(from: state.actionStartIndex))
         }
         switch action.name {
         case .launch, .launchTwice, .reload:
             let isNative = edit { state, _ in state.world.isNative(action.phone) }
             await wait(atMost: isNative ? startup + 500_000 : 800_000) { state, _ in
-                sees(state) { $0.registrations.contains { $0.isAcknowledged } }
+                isMet(state) { $0.registrations.contains { $0.isAcknowledged } }
             }
         case .login, .logout, .restore:
             await wait(atMost: startup + 500_000) { state, _ in
-                sees(state) { timeline in
+                isMet(state) { timeline in
                     if timeline.registrations.contains(where: \.isAcknowledged) { return true }
-                    return reaction.isOver && !timeline.hasOpenQuestion
+                    return reactionLimit.isOver && !timeline.hasUnansweredRead
                 }
             }
         case .upgrade, .upgradeTwice, .purchase:
-            await wait(atMost: Self.reaction) { state, _ in
-                sees(state) { $0.commands.contains(where: \.isPaywall) }
+            await wait(atMost: Self.reactionLimit) { state, _ in
+                isMet(state) { $0.commands.contains(where: \.isPaywall) }
             }
         case .status:
             await wait(atMost: startup) { state, _ in
-                sees(state) { !$0.hasOpenQuestion && silence.isOver }
+                isMet(state) { !$0.hasUnansweredRead && silence.isOver }
             }
-        case .callback, .refresh: await wait(atMost: Self.reaction)
+        case .callback, .refresh: await wait(atMost: Self.reactionLimit)
         // A kill is over at once, and a wait has taken its time already.
         case .kill, .wait: return
         // These actions have already failed, because they need Assay's app with accounts, not a
@@ -258,9 +262,9 @@ extension BrowserScenario: PhonePerformer {
         }
     }
 
-    package func settle(after act: PhoneChange.Act) async {
+    package func settle(after act: PhoneChange.OwnerAction) async {
         switch act {
-        case .complete, .cancel, .fail: await wait(atMost: Self.reaction)
+        case .complete, .cancel, .fail: await wait(atMost: Self.reactionLimit)
         case .reinstall, .secondPhone, .cloned, .loseID: return
         }
     }

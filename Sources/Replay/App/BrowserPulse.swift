@@ -11,19 +11,19 @@ internal import FakeServers
 package final class BrowserPulse: Sendable {
     private struct State {
         /// The shortest measured time for the work, in milliseconds.
-        var best = Double.infinity
+        var bestTime = Double.infinity
         var slowdown = 1.0
     }
 
     /// The pause between two measurements of the slowdown.
-    private static let period: Duration = .milliseconds(400)
+    private static let pollInterval: Duration = .milliseconds(400)
     /// The longest normal time for a message to the browser and back, in milliseconds.
-    private static let way = 100.0
+    private static let roundTripTimeMax = 100.0
     /// The smallest slowdown that counts as lost time.
     ///
     /// A smaller slowdown is normal, because JavaScript engines vary and the page shares the
     /// machine.
-    private static let leastSlowdown = 4.0
+    private static let slowdownMin = 4.0
 
     private let devTools: DevTools
     private let heartbeat: Heartbeat
@@ -49,13 +49,13 @@ package final class BrowserPulse: Sendable {
         )
         guard let session = attached?["sessionId"]?.string else { return }
         while !Task.isCancelled {
-            await look(session)
-            await clock.pause(Self.period)
+            await measureSlowdown(session)
+            await clock.pause(Self.pollInterval)
         }
-        devTools.post("Target.closeTarget", ["targetId": .string(id)])
+        devTools.sendWithoutReply("Target.closeTarget", ["targetId": .string(id)])
     }
 
-    private func look(_ session: String) async {
+    private func measureSlowdown(_ session: String) async {
         let start = clock.now
         let answer = try? await devTools.send(
             "Runtime.evaluate",
@@ -69,15 +69,22 @@ package final class BrowserPulse: Sendable {
             var worked = took
             if let time = answer?["result"]?["value"]?.int64 {
                 worked = max(0.1, Double(time) / 1000)
-                state.best = min(state.best, worked)
+                state.bestTime = min(state.bestTime, worked)
             }
-            state.slowdown = max(1, worked / min(worked, state.best), took / (worked + Self.way))
+            state.slowdown = max(
+                1,
+                worked / min(worked, state.bestTime),
+                took / (worked + Self.roundTripTimeMax)
+            )
             return state.slowdown
         }
-        guard slowdown >= Self.leastSlowdown else { return }
+        guard slowdown >= Self.slowdownMin else { return }
         let share = 1 - 1 / slowdown
-        let length = now - start + Self.period
-        heartbeat.lose(.microseconds(Int64(Double(length.microseconds) * share)), during: length)
+        let length = now - start + Self.pollInterval
+        heartbeat.recordLostTime(
+            .microseconds(Int64(Double(length.microseconds) * share)),
+            during: length
+        )
     }
 
     /// A JavaScript expression that does a few milliseconds of work and returns its duration in

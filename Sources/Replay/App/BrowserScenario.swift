@@ -10,7 +10,7 @@ internal import Providers
 /// injects into the page replaces the native runtime of the phone.
 package final class BrowserScenario: Sendable {
     /// The browser, the profile and the measurements that all scenarios of a run share.
-    package struct Setting: Sendable {
+    package struct Configuration: Sendable {
         package let chromium: Chromium
         package let url: String
         package let profile: Profile
@@ -33,7 +33,7 @@ package final class BrowserScenario: Sendable {
             profile: Profile,
             base: Instant,
             allowedHosts: Set<String>,
-            openingMax: Int,
+            concurrentLoadMax: Int,
             clock: any RunClock
         ) {
             self.chromium = chromium
@@ -45,11 +45,13 @@ package final class BrowserScenario: Sendable {
             heartbeat = Heartbeat(clock)
             pulse = BrowserPulse(chromium.devTools, heartbeat, clock)
             let pulse = pulse
-            admission = BrowserAdmission(openingMax: openingMax, clock: clock) { pulse.slowdown }
+            admission = BrowserAdmission(concurrentLoadMax: concurrentLoadMax, clock: clock) {
+                pulse.slowdown
+            }
         }
 
         /// Measures lost processor time while scenarios run, until the task is canceled.
-        package func accompany() async {
+        package func monitorLoad() async {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.heartbeat.beat() }
                 group.addTask { await self.pulse.beat() }
@@ -58,11 +60,11 @@ package final class BrowserScenario: Sendable {
 
         /// The factor by which waits are extended while pages have too little processor time; 1
         /// means unchanged.
-        var stretch: Int { min(Patience.stretchMax, Int(pulse.slowdown)) }
+        var waitFactor: Int { min(SettleTimeout.stretchMax, Int(pulse.slowdown)) }
     }
 
     struct State {
-        var world: PhoneWorld
+        var world: SimulatedPhones
         var contexts: [String: String] = [:]
         var pages: [String: [BrowserPage]] = [:]
         var tasks: [Task<Void, Never>] = []
@@ -75,27 +77,27 @@ package final class BrowserScenario: Sendable {
         /// ID.
         var calls: [String: Int] = [:]
         /// Whether a wait ended early because the machine was too busy.
-        var wasCut = false
+        var hasEndedWaitEarly = false
         /// The browser sessions of the pages that have loaded.
         var loaded: Set<String> = []
         /// The time of the last activity of a page, in microseconds since the scenario began.
         ///
         /// The next value is the time when the last reply of the native runtime reaches the page,
         /// on the same scale.
-        var lastSign: Int64 = 0
-        var repliesUntil: Int64 = 0
+        var lastActivityTime: Int64 = 0
+        var lastReplyTime: Int64 = 0
         var kills = KillWatch()
         /// The number of entries in the journal when the current user action began.
-        var actStart = 0
+        var actionStartIndex = 0
         var agrees = false
-        var trouble: RunRecord.Trouble?
+        var trouble: RunRecord.RunProblem?
         /// The journal numbers of calls that were passed on to the page's own backend.
         ///
         /// The key is the page session and the browser's request ID.
-        var passed: [String: Int] = [:]
+        var forwardedCalls: [String: Int] = [:]
     }
 
-    let setting: Setting
+    let setting: Configuration
     let state: Locked<State>
     /// The number of the scenario from `BrowserAdmission`; nil for a scenario that does not count
     /// there.
@@ -103,23 +105,23 @@ package final class BrowserScenario: Sendable {
     private let start: Duration
 
     /// The silence after which a page counts as having finished its work, in microseconds.
-    static let quiet: Int64 = 250_000
+    static let quietTime: Int64 = 250_000
     /// The longest time for the reaction of a page to a tap, in microseconds.
     ///
     /// If the page waits for the native runtime, the limit is the startup time in the profile
     /// instead.
-    static let reaction: Int64 = 2_500_000
+    static let reactionLimit: Int64 = 2_500_000
     /// The longest time for the scripts of a page to load and run.
-    static let loading: Duration = .seconds(30)
+    static let loadTimeMax: Duration = .seconds(30)
 
-    init(_ name: String, _ setting: Setting, number: Int? = nil) {
+    init(_ name: String, _ setting: Configuration, number: Int? = nil) {
         self.setting = setting
         self.number = number
         start = setting.clock.now
         var generator = SeededGenerator(seed: 0, text: name)
         state = Locked(
             State(
-                world: PhoneWorld(
+                world: SimulatedPhones(
                     name: name,
                     profile: setting.profile,
                     base: setting.base,
@@ -139,24 +141,24 @@ package final class BrowserScenario: Sendable {
     ///   - name: The namespace of the run.
     ///   - setting: The browser, the page and the profile.
     ///   - judging: Judges the run, and stores a screenshot of a page that failed.
-    ///   - pictured: Receives a screenshot of the page, as the bytes of a PNG, for every
+    ///   - onScreenshot: Receives a screenshot of the page, as the bytes of a PNG, for every
     ///     verdict; nil if only screenshots of failures are wanted.
     /// - Returns: The record of the run.
     package static func run(
         _ plan: RunPlan,
         name: String,
-        setting: Setting,
-        judging: DeviceStage.Judging,
-        pictured: (@Sendable ([UInt8]) -> Void)? = nil
+        setting: Configuration,
+        judging: DeviceTarget.RecordJudge,
+        onScreenshot: (@Sendable ([UInt8]) -> Void)? = nil
     ) async -> RunRecord {
-        let number = await setting.admission.enter()
-        defer { setting.admission.leave(number) }
+        let number = await setting.admission.waitForAdmission()
+        defer { setting.admission.endScenario(number) }
         let scenario = BrowserScenario(name, setting, number: number)
-        let record = await scenario.run(plan, judging.mayImprove)
-        let isGreen = judging.isGreen(record)
-        if pictured != nil || !isGreen, let text = await scenario.page("phone")?.picture() {
-            if let pictured, let bytes = Base64.bytes(text) { pictured(bytes) }
-            if !isGreen { judging.keep(text) }
+        let record = await scenario.run(plan, judging.mayResolveWithLongerWait)
+        let isPassed = judging.isPassed(record)
+        if onScreenshot != nil || !isPassed, let text = await scenario.page("phone")?.screenshot() {
+            if let onScreenshot, let bytes = Base64.bytes(text) { onScreenshot(bytes) }
+            if !isPassed { judging.storeScreenshot(text) }
         }
         await scenario.close()
         return record
@@ -182,41 +184,43 @@ package final class BrowserScenario: Sendable {
 
     private func run(
         _ plan: RunPlan,
-        _ mayImprove: @Sendable (RunRecord) -> Bool
+        _ mayResolveWithLongerWait: @Sendable (RunRecord) -> Bool
     ) async -> RunRecord {
-        var performer = self
+        var executor = self
         for step in plan.steps {
             if Task.isCancelled || state.withLock({ $0.trouble }) != nil { break }
-            await PhonePlay.carryOut(step, by: &performer)
+            await PhoneExecution.carryOut(step, by: &executor)
         }
         await wait(atMost: profile.app.startup.microseconds) { state, _ in
-            state.repliesUntil == 0
+            state.lastReplyTime == 0
         }
-        var record = await look(plan)
-        let patience = Patience(profile.app.startup, setting.heartbeat, clock)
-        while record.trouble == nil, mayImprove(record), !patience.isOver, !Task.isCancelled {
+        var record = await currentRecord(plan)
+        let settleTimeout = SettleTimeout(profile.app.startup, setting.heartbeat, clock)
+        while record.trouble == nil, mayResolveWithLongerWait(record), !settleTimeout.isOver,
+            !Task.isCancelled
+        {
             await clock.pause(.milliseconds(60))
-            record = await look(plan)
+            record = await currentRecord(plan)
         }
-        if patience.isCut {
-            state.withLock { $0.wasCut = true }
-            record = await look(plan)
+        if settleTimeout.isCut {
+            state.withLock { $0.hasEndedWaitEarly = true }
+            record = await currentRecord(plan)
         }
         return record
     }
 
     /// Returns the record of the scenario up to now, after reading the state of all pages and
     /// phones.
-    private func look(_ plan: RunPlan) async -> RunRecord {
+    private func currentRecord(_ plan: RunPlan) async -> RunRecord {
         for phone in state.withLock({ $0.pages.keys.sorted() }) {
             guard let page = page(phone) else { continue }
             let shown = await screen(page)
             edit { state, time in
-                if let shown { state.world.writeScreen(shown, of: phone, at: time) }
+                if let shown { state.world.recordScreen(shown, of: phone, at: time) }
             }
         }
         return edit { state, time in
-            for phone in state.world.phones { state.world.observe(phone, at: time) }
+            for phone in state.world.phones { state.world.recordPhoneData(phone, at: time) }
             var record = RunRecord(
                 plan: plan,
                 namespace: state.world.namespace,
@@ -224,7 +228,7 @@ package final class BrowserScenario: Sendable {
                 began: setting.base,
                 ended: state.world.instant(time),
                 exchanges: state.world.exchanges,
-                settling: .window(.microseconds(Self.quiet)),
+                settling: .window(.microseconds(Self.quietTime)),
                 trouble: state.trouble
             )
             // Waits do not count time in which pages had no processor time, so only a wait that was
@@ -232,7 +236,7 @@ package final class BrowserScenario: Sendable {
             record.starvation = setting.heartbeat.starvation(
                 since: start,
                 waitBegan: setting.clock.now,
-                isCut: state.wasCut
+                isCut: state.hasEndedWaitEarly
             )
             return record
         }
@@ -245,10 +249,10 @@ package final class BrowserScenario: Sendable {
         }
         for page in pages { page.close() }
         for task in tasks { task.cancel() }
-        for context in contexts { await dispose(context) }
+        for context in contexts { await closeContext(context) }
     }
 
-    func dispose(_ context: String) async {
+    func closeContext(_ context: String) async {
         _ = try? await devTools.send(
             "Target.disposeBrowserContext",
             ["browserContextId": .string(context)]
@@ -263,18 +267,18 @@ package final class BrowserScenario: Sendable {
         atMost time: Int64,
         until isMet: @Sendable (State, Int64) -> Bool = { _, _ in true }
     ) async {
-        let patience = Patience(.microseconds(time), setting.heartbeat, clock)
+        let settleTimeout = SettleTimeout(.microseconds(time), setting.heartbeat, clock)
         while !Task.isCancelled {
-            let quiet = Self.quiet * Int64(setting.stretch)
+            let quietTime = Self.quietTime * Int64(setting.waitFactor)
             let isOver = edit { state, now in
-                if state.repliesUntil > 0, now >= state.repliesUntil { state.repliesUntil = 0 }
+                if state.lastReplyTime > 0, now >= state.lastReplyTime { state.lastReplyTime = 0 }
                 let isQuiet =
-                    !state.open.values.contains(true) && now >= state.lastSign + quiet
-                    && now >= state.repliesUntil
-                return state.trouble != nil || patience.isOver || isQuiet && isMet(state, now)
+                    !state.open.values.contains(true) && now >= state.lastActivityTime + quietTime
+                    && now >= state.lastReplyTime
+                return state.trouble != nil || settleTimeout.isOver || isQuiet && isMet(state, now)
             }
             if isOver {
-                if patience.isCut { state.withLock { $0.wasCut = true } }
+                if settleTimeout.isCut { state.withLock { $0.hasEndedWaitEarly = true } }
                 return
             }
             await clock.pause(.milliseconds(15))

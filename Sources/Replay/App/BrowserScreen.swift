@@ -8,7 +8,7 @@ extension BrowserScenario {
     ///
     /// An upgrade button that is hidden or disabled counts as locked. Other hidden elements are
     /// tapped anyway. Apps have very different menus, but their menu entries do the same things.
-    func obstacle(to selector: String, for tap: Tap, on page: BrowserPage) async -> String? {
+    func skipReason(to selector: String, for tap: Tap, on page: BrowserPage) async -> String? {
         let found = await page.evaluate(
             "(function () { var found = document.querySelector(\(Self.quoted(selector))); "
                 + "return found === null ? 'absent' : found.disabled ? 'disabled' : "
@@ -24,12 +24,14 @@ extension BrowserScenario {
     }
 
     /// Returns whether a CSS selector matches an element that is visible on the page.
-    func finds(_ selector: String, on page: BrowserPage) async -> Bool {
-        await survey([selector], on: page)?.first == .there
+    func isVisible(_ selector: String, on page: BrowserPage) async -> Bool {
+        await elementStates([selector], on: page)?.first == .there
     }
 
     /// Looks up each of these CSS selectors on the page; nil if the page does not respond.
-    func survey(_ selectors: [String], on page: BrowserPage) async -> [AppPreflight.Found]? {
+    func elementStates(_ selectors: [String], on page: BrowserPage) async -> [AppPreflight
+        .ElementState]?
+    {
         let list = JSONValue.array(selectors.map(JSONValue.string)).text
         let found = await page.evaluate(
             "(function (list) { return JSON.stringify(list.map(function (selector) { "
@@ -39,16 +41,20 @@ extension BrowserScenario {
                 + "catch (error) { return 'invalid'; } })); })(\(list))"
         )
         let answers = found?.string.flatMap { try? JSONValue(parsing: $0) }?.array
-        return answers?.map { AppPreflight.Found(rawValue: $0.string ?? "") ?? .absent }
+        return answers?.map { AppPreflight.ElementState(rawValue: $0.string ?? "") ?? .absent }
     }
 
     /// Waits for an element that appears only after an earlier tap, and returns whether it
     /// appeared.
-    func comes(_ selector: String, on page: BrowserPage) async -> Bool {
-        let patience = Patience(.microseconds(Self.reaction), setting.heartbeat, clock)
+    func waitForElement(_ selector: String, on page: BrowserPage) async -> Bool {
+        let settleTimeout = SettleTimeout(
+            .microseconds(Self.reactionLimit),
+            setting.heartbeat,
+            clock
+        )
         while !Task.isCancelled {
-            if await finds(selector, on: page) { return true }
-            if patience.isOver { return false }
+            if await isVisible(selector, on: page) { return true }
+            if settleTimeout.isOver { return false }
             await clock.pause(.milliseconds(15))
         }
         return false
@@ -56,7 +62,7 @@ extension BrowserScenario {
 
     /// Returns the elements of the page that can be tapped, as CSS selectors that a person would
     /// write.
-    func tappable(on page: BrowserPage) async -> [String] {
+    func tappableElements(on page: BrowserPage) async -> [String] {
         let found = await page.evaluate(
             "JSON.stringify(Array.prototype.slice.call(document.querySelectorAll("
                 + "'button, [role=button], a, input[type=submit], input[type=button]'), 0, 12)"
@@ -72,7 +78,7 @@ extension BrowserScenario {
     }
 
     /// Returns a JavaScript expression that taps an element if it is on the page.
-    static func clicking(_ selector: String) -> String {
+    static func clickExpression(_ selector: String) -> String {
         "(function () { var found = document.querySelector(\(quoted(selector))); "
             + "if (found) found.click(); return found !== null; })()"
     }

@@ -16,11 +16,11 @@ extension BrowserScenario {
             guard let text = parameters["payload"]?.string,
                 let content = try? JSONValue(parsing: text)
             else { return }
-            said(content, page)
+            handleMessage(content, page)
         case "Fetch.requestPaused":
             guard let request = PageRequest(parameters) else { return }
-            page.hold(request.number)
-            await hold(request, page)
+            page.holdRequest(request.number)
+            await holdRequest(request, page)
         case "Page.frameRequestedNavigation":
             // A page may also send a command by navigating to its URL (section 7.1 of the fact
             // sheet of the app runtime).
@@ -32,14 +32,14 @@ extension BrowserScenario {
         case "Page.javascriptDialogOpening":
             let kind = parameters["type"]?.string ?? ""
             let agrees = state.withLock { $0.agrees }
-            page.say(
+            page.postMethod(
                 "Page.handleJavaScriptDialog",
                 ["accept": .bool(["alert", "beforeunload"].contains(kind) || agrees)]
             )
         case "Page.loadEventFired":
             if let number { setting.admission.isOpen(number) }
             edit { state, time in
-                state.lastSign = time
+                state.lastActivityTime = time
                 state.loaded.insert(page.session)
                 state.world.write(.pageLoaded, on: page.phone, at: time)
             }
@@ -59,18 +59,18 @@ extension BrowserScenario {
         }
     }
 
-    private func said(_ content: JSONValue, _ page: BrowserPage) {
+    private func handleMessage(_ content: JSONValue, _ page: BrowserPage) {
         switch content["kind"]?.string {
         case "start":
             edit { state, time in
-                state.lastSign = time
+                state.lastActivityTime = time
                 state.world.write(.pageStarted, on: page.phone, at: time)
             }
         case "command":
             command(content["command"]?.string ?? "", time: content["page"]?.int64 ?? 0, page)
         case "called":
             edit { state, time in
-                let call = Gesture.called(
+                let call = UserAction.called(
                     content["name"]?.string ?? "",
                     exists: content["exists"] == true
                 )
@@ -88,15 +88,15 @@ extension BrowserScenario {
     }
 
     private func command(_ text: String, time page: Int64, _ from: BrowserPage) {
-        if dies(from) { return }
+        if killIfDue(from) { return }
         let (reply, isKilled) = edit { state, time -> (JSONValue, Bool) in
-            state.lastSign = time
+            state.lastActivityTime = time
             let reply = state.world.command(text, from: from.ref, pageTime: page, at: time)
             let delays = (reply["replies"]?.array ?? []).compactMap { $0["delay"]?.int64 }
             if let last = delays.max() {
-                state.repliesUntil = max(state.repliesUntil, time + last * 1000 + 50_000)
+                state.lastReplyTime = max(state.lastReplyTime, time + last * 1000 + 50_000)
             }
-            let isKilled = state.kills.took(BridgeCommand(text), idKey: state.world.key(.id))
+            let isKilled = state.kills.killsAfter(BridgeCommand(text), idKey: state.world.key(.id))
             return (reply, isKilled)
         }
         if isKilled { return kill(from) }
@@ -104,16 +104,16 @@ extension BrowserScenario {
     }
 
     /// Kills the page if a planned kill is due now, and returns whether it was killed.
-    private func dies(_ page: BrowserPage) -> Bool {
-        let dies = state.withLock { $0.kills.isDying(page.phone) }
-        if dies { kill(page) }
-        return dies
+    private func killIfDue(_ page: BrowserPage) -> Bool {
+        let killIfDue = state.withLock { $0.kills.isDying(page.phone) }
+        if killIfDue { kill(page) }
+        return killIfDue
     }
 
     private func kill(_ page: BrowserPage) {
         edit { state, time in
             state.kills.end(page.phone)
-            state.world.write(Gesture("kill"), on: page.phone, at: time)
+            state.world.write(UserAction("kill"), on: page.phone, at: time)
             state.pages[page.phone]?.removeAll { $0 === page }
         }
         page.close()
@@ -121,59 +121,59 @@ extension BrowserScenario {
 
     // MARK: The page's calls
 
-    private func hold(_ request: PageRequest, _ page: BrowserPage) async {
-        if request.answeredStatus != nil || request.failure != nil {
+    private func holdRequest(_ request: PageRequest, _ page: BrowserPage) async {
+        if request.responseStatus != nil || request.failure != nil {
             return await answered(request, page)
         }
         if let host = request.host, !LoopbackHost.isLoopback(host),
             !setting.allowedHosts.contains(host)
         {
             setting.blockedHosts.withLock { _ = $0.insert(host) }
-            return refuse(request, page)
+            return blockRequest(request, page)
         }
         let route = state.withLock {
             $0.world.backend.route(request.message.method, request.message.target)
         }
         guard let route else {
             if request.message.method == "OPTIONS", request.origin != nil {
-                return preflight(request, page)
+                return respondToPreflight(request, page)
             }
-            if request.isScripted {
+            if request.isFromScript {
                 edit { state, time in
                     let call = request.message.method + " " + request.message.path
-                    state.world.write(.strayCall(call), on: page.phone, at: time)
+                    state.world.write(.unmatchedRequest(call), on: page.phone, at: time)
                 }
             }
-            return page.say("Fetch.continueRequest", ["requestId": .string(request.number)])
+            return page.postMethod("Fetch.continueRequest", ["requestId": .string(request.number)])
         }
-        if dies(page) { return }
+        if killIfDue(page) { return }
         let (sequence, answer) = edit { state, time in
-            state.lastSign = time
+            state.lastActivityTime = time
             let (sequence, answer): (Int, AppBackend.Answer?)
             if profile.app.usesOwnBackend {
                 (sequence, answer) =
-                    state.world.pass(route, request.message, from: page.ref, at: time)
+                    state.world.recordCall(route, request.message, from: page.ref, at: time)
             } else {
                 (sequence, answer) =
                     state.world.call(route, request.message, from: page.ref, at: time)
             }
             // A call that never gets a response is not waited for.
             state.open[sequence] = answer != .never
-            if let number = request.networkNumber {
+            if let number = request.networkRequestID {
                 state.calls[page.session + number] = sequence
             }
             return (sequence, answer)
         }
         switch answer {
         case nil:
-            state.withLock { $0.passed[page.session + request.number] = sequence }
-            page.say(
+            state.withLock { $0.forwardedCalls[page.session + request.number] = sequence }
+            page.postMethod(
                 "Fetch.continueRequest",
                 ["requestId": .string(request.number), "interceptResponse": true]
             )
         case .reset?:
             finish(sequence, .failed(.closed, "planned reset"))
-            refuse(request, page, reason: "ConnectionReset")
+            blockRequest(request, page, reason: "ConnectionReset")
         case .never?: break
         case .answered(let response, let delay)?:
             if delay > .zero {
@@ -193,7 +193,7 @@ extension BrowserScenario {
     /// Records the first outcome of a call; later outcomes of the same call are ignored.
     private func finish(_ sequence: Int, _ outcome: Exchange.Outcome) {
         edit { state, time in
-            state.lastSign = time
+            state.lastActivityTime = time
             guard state.open.removeValue(forKey: sequence) != nil else { return }
             state.world.complete(sequence, outcome, at: time)
         }
@@ -208,7 +208,7 @@ extension BrowserScenario {
     ) {
         finish(sequence, .answered(response))
         if isKilled(at: route, page) { return }
-        fulfil(request, response, page)
+        fulfillRequest(request, response, page)
     }
 
     /// Kills the page if the contract kills it when this route responds, and returns whether it was
@@ -220,15 +220,15 @@ extension BrowserScenario {
         return true
     }
 
-    private func fulfil(
+    private func fulfillRequest(
         _ request: PageRequest,
         _ response: HTTPMessage.Response,
         _ page: BrowserPage
     ) {
-        let fields = (response.fields + request.openHeaders).map { field -> JSONValue in
+        let fields = (response.fields + request.corsHeaders).map { field -> JSONValue in
             ["name": .string(field.name), "value": .string(field.value)]
         }
-        page.say(
+        page.postMethod(
             "Fetch.fulfillRequest",
             [
                 "requestId": .string(request.number),
@@ -238,21 +238,21 @@ extension BrowserScenario {
         )
     }
 
-    private func refuse(
+    private func blockRequest(
         _ request: PageRequest,
         _ page: BrowserPage,
         reason: String = "BlockedByClient"
     ) {
-        page.say(
+        page.postMethod(
             "Fetch.failRequest",
             ["requestId": .string(request.number), "errorReason": .string(reason)]
         )
     }
 
     /// Responds to a CORS preflight request of a page whose origin is not that of the backend.
-    private func preflight(_ request: PageRequest, _ page: BrowserPage) {
+    private func respondToPreflight(_ request: PageRequest, _ page: BrowserPage) {
         let wanted = request.message[field: "access-control-request-headers"] ?? "content-type"
-        fulfil(
+        fulfillRequest(
             request,
             HTTPMessage.Response(
                 204,
@@ -268,11 +268,11 @@ extension BrowserScenario {
     /// Records a response that the page's own backend has sent, and passes it on to the page.
     private func answered(_ request: PageRequest, _ page: BrowserPage) async {
         let sequence = state.withLock {
-            $0.passed.removeValue(forKey: page.session + request.number)
+            $0.forwardedCalls.removeValue(forKey: page.session + request.number)
         }
         if let sequence {
-            if let status = request.answeredStatus {
-                let held = await page.ask(
+            if let status = request.responseStatus {
+                let held = await page.callMethod(
                     "Fetch.getResponseBody",
                     ["requestId": .string(request.number)]
                 )
@@ -283,7 +283,7 @@ extension BrowserScenario {
                 finish(
                     sequence,
                     .answered(
-                        HTTPMessage.Response(status, fields: request.answeredFields, body: body)
+                        HTTPMessage.Response(status, fields: request.responseFields, body: body)
                     )
                 )
             } else {
@@ -294,6 +294,6 @@ extension BrowserScenario {
             }
             if let route, isKilled(at: route, page) { return }
         }
-        page.say("Fetch.continueResponse", ["requestId": .string(request.number)])
+        page.postMethod("Fetch.continueResponse", ["requestId": .string(request.number)])
     }
 }

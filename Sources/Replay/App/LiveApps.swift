@@ -6,12 +6,12 @@ internal import Providers
 /// The simulated phones of a run against a real backend, with the store events that their purchases
 /// caused.
 struct LiveApps: Sendable {
-    var stage: ScriptedStage<LiveSurroundings>?
+    var target: ScriptedTarget<LivePhoneEnvironment>?
     /// Events of the simulated store that no delivery of the contract has sent yet.
     var events: [JSONObject] = []
 }
 
-extension Play {
+extension CaseExecution {
     /// Executes a step of the contract that happens on a simulated phone.
     mutating func carryOut(_ step: PhoneStep) async {
         let name = namespace.name
@@ -19,20 +19,20 @@ extension Play {
             services.keepsEvents = true
             services.firebase.settings.project = profile.firebaseProject
         }
-        var stage = live.stage ?? madeStage()
-        stage.world.namespace = namespace
-        stage.world.now = now
-        await PhonePlay.carryOut(step, by: &stage)
-        namespace = stage.world.namespace
-        if let text = stage.trouble { trouble = .actFailed(text) }
-        live.stage = stage
+        var target = live.target ?? openedTarget()
+        target.world.namespace = namespace
+        target.world.now = now
+        await PhoneExecution.carryOut(step, by: &target)
+        namespace = target.world.namespace
+        if let text = target.trouble { trouble = .actFailed(text) }
+        live.target = target
         collectEvents()
-        introduce()
+        registerUserIDs()
     }
 
-    private func madeStage() -> ScriptedStage<LiveSurroundings> {
+    private func openedTarget() -> ScriptedTarget<LivePhoneEnvironment> {
         var generator = SeededGenerator(seed: 0, text: namespace.name)
-        let surroundings = LiveSurroundings(
+        let environment = LivePhoneEnvironment(
             world: world,
             client: backend.client,
             profile: profile,
@@ -45,13 +45,13 @@ extension Play {
                 run.forge.text(spec, user: user, at: world.now)
             }
         )
-        return ScriptedStage(surroundings, defects: run.clientDefects, seed: generator.next())
+        return ScriptedTarget(environment, defects: run.clientDefects, seed: generator.next())
     }
 
     /// Records the final state of all pages and phones after the last step of the contract.
     func observePhones() async {
-        var stage = live.stage
-        await stage?.finish()
+        var target = live.target
+        await target?.finish()
     }
 
     /// Collects the events that the simulated store has created since the last call.
@@ -70,7 +70,7 @@ extension Play {
         guard let index = live.events.firstIndex(where: { $0["type"]?.string == type })
         else {
             let known = live.events.compactMap { $0["type"]?.string }
-            trouble = .disturbanceMissed(
+            trouble = .faultMissed(
                 "the simulated store sent no \(type) event"
                     + (known.isEmpty ? "" : "; it sent \(known.joined(separator: ", "))")
             )

@@ -8,15 +8,15 @@ struct PageRequest {
     let origin: String?
     /// The status of the response; nil if the browser holds the request itself and not the
     /// response.
-    let answeredStatus: Int?
-    let answeredFields: [HTTPMessage.Field]
+    let responseStatus: Int?
+    let responseFields: [HTTPMessage.Field]
     let failure: String?
     /// The browser's network ID of the request; nil for a request without one.
-    let networkNumber: String?
+    let networkRequestID: String?
     /// Whether a script of the page sent the request.
     ///
     /// Otherwise, the request loads the document or one of its files.
-    let isScripted: Bool
+    let isFromScript: Bool
 
     init?(_ parameters: JSONValue) {
         guard let number = parameters["requestId"]?.string,
@@ -35,13 +35,13 @@ struct PageRequest {
             fields: fields,
             body: Array((parameters["request"]?["postData"]?.string ?? "").utf8)
         )
-        answeredStatus = parameters["responseStatusCode"]?.int64.flatMap { Int($0) }
-        answeredFields = (parameters["responseHeaders"]?.array ?? []).map {
+        responseStatus = parameters["responseStatusCode"]?.int64.flatMap { Int($0) }
+        responseFields = (parameters["responseHeaders"]?.array ?? []).map {
             HTTPMessage.Field($0["name"]?.string ?? "", $0["value"]?.string ?? "")
         }
         failure = parameters["responseErrorReason"]?.string
-        networkNumber = parameters["networkId"]?.string
-        isScripted = ["XHR", "Fetch"].contains(parameters["resourceType"]?.string)
+        networkRequestID = parameters["networkId"]?.string
+        isFromScript = ["XHR", "Fetch"].contains(parameters["resourceType"]?.string)
     }
 
     /// The host of the request's URL; nil for URLs without a host, such as data URLs.
@@ -55,7 +55,7 @@ struct PageRequest {
     }
 
     /// The CORS headers that let a page from another origin read a response made by Assay.
-    var openHeaders: [HTTPMessage.Field] {
+    var corsHeaders: [HTTPMessage.Field] {
         guard let origin else { return [] }
         return [
             HTTPMessage.Field("access-control-allow-origin", origin),

@@ -48,24 +48,24 @@ struct ComposeServices {
             if line.indent == level, !line.text.hasPrefix("- ") {
                 isEnvironment = line.text == "environment:"
                 if line.text.hasPrefix("command: "), !line.text.contains("[") {
-                    commands.append(Self.bare(line.text.dropFirst("command: ".count)))
+                    commands.append(Self.unquoted(line.text.dropFirst("command: ".count)))
                 }
                 continue
             }
             guard isEnvironment else { continue }
             let entry = line.text.hasPrefix("- ") ? line.text.dropFirst(2) : line.text
-            let plain = Self.bare(entry)
+            let plain = Self.unquoted(entry)
             guard let end = plain.firstIndex(where: { $0 == "=" || $0 == ":" }) else { continue }
-            let name = Self.bare(plain[..<end])
+            let name = Self.unquoted(plain[..<end])
             guard name.allSatisfy({ $0.isUppercase || $0.isNumber || $0 == "_" }), !name.isEmpty
             else { continue }
-            let value = Self.bare(plain[plain.index(after: end)...])
+            let value = Self.unquoted(plain[plain.index(after: end)...])
             variables.append((name, Self.fallback(value), line.number))
         }
     }
 
     /// Returns the string without surrounding blanks and quotation marks.
-    private static func bare(_ text: Substring) -> String {
+    private static func unquoted(_ text: Substring) -> String {
         var text = text.trimmed
         for mark in ["\"", "'"] where text.count > 1 && text.hasPrefix(mark) && text.hasSuffix(mark)
         {
@@ -74,7 +74,7 @@ struct ComposeServices {
         return text
     }
 
-    private static func bare(_ text: String) -> String { bare(text[...]) }
+    private static func unquoted(_ text: String) -> String { unquoted(text[...]) }
 
     /// Returns the default value in a reference such as `${NAME:-value}`, or a literal value; nil
     /// if there is none.

@@ -54,15 +54,15 @@ struct EnvironmentGuess: Sendable {
     private static let secretWords: Set<String> = [
         "KEY", "TOKEN", "SECRET", "AUTH", "AUTHORIZATION", "PASSWORD", "APIKEY",
     ]
-    private static let hookWords: Set<String> = ["WEBHOOK", "WEBHOOKS", "HOOK", "AUTHORIZATION"]
+    private static let webhookWords: Set<String> = ["WEBHOOK", "WEBHOOKS", "HOOK", "AUTHORIZATION"]
     private static let signingWords: Set<String> = ["SIGNING", "SIGNATURE", "HMAC"]
 
     private static func provider(of variable: SourceSurvey.Variable) -> ProviderEntry? {
         let name = "_\(variable.name)_"
-        let host = variable.fallback.map(Origins.origin(of:))?.lowercased() ?? ""
+        let host = variable.fallback.map(OriginClients.origin(of:))?.lowercased() ?? ""
         return Services.providers.first { provider in
-            provider.ownHosts.contains { host.hasSuffix("/" + $0) }
-                || provider.hints.words.contains {
+            provider.exclusiveHosts.contains { host.hasSuffix("/" + $0) }
+                || provider.hints.environmentNameParts.contains {
                     name.contains("_\($0)_")
                         || name.contains($0 + "_")
                             && $0.count > 4
@@ -82,7 +82,7 @@ struct EnvironmentGuess: Sendable {
         if let value = provider.hints.values.first(where: { name.contains($0.key) })?.value {
             if !isStandard { values[name] = value }
         } else if !parts.isDisjoint(with: Self.secretWords) {
-            let isHook = !parts.isDisjoint(with: Self.hookWords)
+            let isHook = !parts.isDisjoint(with: Self.webhookWords)
             let signs =
                 !parts.isDisjoint(with: Self.signingWords)
                 || survey.usesHMAC && parts.contains("SECRET")
@@ -98,7 +98,7 @@ struct EnvironmentGuess: Sendable {
         {
             guard !isStandard else { return }
             let path = (variable.fallback ?? "").dropFirst(
-                Origins.origin(of: variable.fallback ?? "").count
+                OriginClients.origin(of: variable.fallback ?? "").count
             )
             values[name] = "{{fake.\(party)}}" + (path.hasSuffix("/") ? path.dropLast() : path)
         }
@@ -109,7 +109,7 @@ struct EnvironmentGuess: Sendable {
     private mutating func take(_ variable: SourceSurvey.Variable, _ parts: Set<String>) {
         let name = variable.name
         let isSecret = !parts.isDisjoint(with: Self.secretWords)
-        if isSecret, !parts.isDisjoint(with: Self.hookWords) {
+        if isSecret, !parts.isDisjoint(with: Self.webhookWords) {
             authorization = authorization ?? name
         } else if !parts.isDisjoint(with: ["DATA", "DB", "DATABASE", "STORE", "SQLITE", "STORAGE"])
         {

@@ -3,7 +3,7 @@ internal import FakeServers
 internal import Providers
 
 /// Searches for routes that show the state of a user, which become the probes of the profile.
-extension Introduction {
+extension BackendDiscovery {
     static let usualProbes = [
         "/users/{{id}}", "/api/users/{{id}}", "/users/{{id}}/subscription",
         "/api/users/{{id}}/subscription", "/subscriptions/{{id}}", "/api/subscriptions/{{id}}",
@@ -16,23 +16,23 @@ extension Introduction {
         guard !candidates.isEmpty else { return }
         let executor = executor(session) { $0.probes = candidates }
         let namespace = name + "-s"
-        let wanted = RunRecord.Sight(seesEffects: true, seesState: true, latency: .zero)
-        _ = await Sentinel(run: executor).see(namespace, wait: .seconds(3), wanted)
+        let wanted = RunRecord.Observability(seesEffects: true, seesState: true, latency: .zero)
+        _ = await Sentinel(run: executor).observePurchase(namespace, wait: .seconds(3), wanted)
         let exchanges = session.world.journal.read { $0.exchanges(in: namespace) }
         let bought = exchanges.first { $0.purpose == .sentinel }?.request
         guard let event = (try? bought?.json())?["event"] else { return }
-        let purchase = AnswerSurvey.Purchase(
+        let purchase = ResponseSurvey.Purchase(
             product: event["product_id"]?.string ?? "",
             ends: event["expiration_at_ms"].flatMap(Masking.instant)
         )
         var best: (probe: Profile.Probe, doubts: [String: String])?
         var people: Profile.Probe?
         for candidate in candidates {
-            let looks = Self.looks(of: candidate.name, in: exchanges)
-            guard let after = looks.after else { continue }
-            if looks.nobody == nil, people == nil { people = candidate }
-            guard AnswerSurvey.isChanged(looks.before, after) else { continue }
-            let survey = AnswerSurvey(before: looks.before, after: after, purchase)
+            let probeBodies = Self.probeBodies(of: candidate.name, in: exchanges)
+            guard let after = probeBodies.after else { continue }
+            if probeBodies.nobody == nil, people == nil { people = candidate }
+            guard ResponseSurvey.isChanged(probeBodies.before, after) else { continue }
+            let survey = ResponseSurvey(before: probeBodies.before, after: after, purchase)
             guard survey.readings.count > (best?.probe.readings.count ?? 0) else { continue }
             var probe = candidate
             probe.name = "subscription"
@@ -62,7 +62,7 @@ extension Introduction {
 
     /// Returns the responses of a probe about an unknown user, and about a user before and after a
     /// purchase.
-    static func looks(
+    static func probeBodies(
         of probe: String,
         in exchanges: [Exchange]
     ) -> (nobody: JSONValue?, before: JSONValue?, after: JSONValue?) {
@@ -99,7 +99,7 @@ extension Introduction {
             }
             if let query { paths.append(("\(path)?\(query)={{id}}", nil)) }
             let last = path.split(separator: "/").last.map { $0.lowercased() } ?? ""
-            if survey.usesTokens, Self.ownWords.contains(where: { last.contains($0) }) {
+            if survey.usesTokens, Self.ownDataWords.contains(where: { last.contains($0) }) {
                 paths.append((path, "{{id}}"))
             }
         }

@@ -1,6 +1,6 @@
 internal import Conformance
 
-extension Introduction {
+extension BackendDiscovery {
     /// Returns the profile as the text of a YAML file, with unresolved questions as comments.
     ///
     /// - Parameters:
@@ -46,7 +46,7 @@ extension Introduction {
     private var endpoints: [String] {
         var lines: [String] = []
         for (name, endpoint) in profile.endpoints.sorted(by: { $0.key < $1.key })
-        where !profile.guessed.contains(name) && endpoint.body == nil {
+        where !profile.defaultedEndpoints.contains(name) && endpoint.body == nil {
             let place = "\(endpoint.method) \(endpoint.path)"
             let id = endpoint.answerID.map { ", id: \($0)" }
             lines.append(

@@ -3,33 +3,33 @@ internal import FakeServers
 internal import Providers
 
 /// Searches for a route of the backend that requires an ID token.
-extension Introduction {
-    static let ownWords = [
+extension BackendDiscovery {
+    static let ownDataWords = [
         "me", "profile", "account", "subscription", "access", "status", "user",
     ]
 
     /// The paths of routes that seem to show the caller's own data.
-    var ownRoutes: [String] {
+    var ownDataRoutes: [String] {
         survey.routes.filter { route in
             let last = route.path.split(separator: "/").last.map { $0.lowercased() } ?? ""
             return ["GET", ""].contains(route.method) && !route.hasID
-                && Self.ownWords.contains { last.contains($0) }
+                && Self.ownDataWords.contains { last.contains($0) }
         }.map(\.path).uniqued()
     }
 
     /// Finds a route that rejects a caller without an ID token and accepts a caller with one.
-    mutating func findProtected(_ session: ReplaySession) async {
+    mutating func findSignedInProbe(_ session: ReplaySession) async {
         guard survey.usesTokens, let named = profile.endpoints["protected"] else { return }
-        let play = executor(session).blank(name + "-p")
-        let id = play.namespace.id(of: "ada")
+        let execution = executor(session).runWithoutSteps(name + "-p")
+        let id = execution.namespace.id(of: "ada")
         let credentials = Profile.Credentials(actor: id)
         let client = session.backend.client
-        for path in (ownRoutes + [named.path]).uniqued().prefix(20) {
+        for path in (ownDataRoutes + [named.path]).uniqued().prefix(20) {
             var request = HTTPMessage.Request("GET", path)
-            let stranger = await client.send(request, within: .seconds(5))
-            guard case .answered(let refusal) = stranger,
-                RouteAnswer.refused.contains(refusal.status),
-                let fields = try? await play.credentials(credentials, NamedValues([:]))
+            let unknownUser = await client.send(request, within: .seconds(5))
+            guard case .answered(let refusal) = unknownUser,
+                RouteStatuses.refused.contains(refusal.status),
+                let fields = try? await execution.credentials(credentials, NamedValues([:]))
             else { continue }
             request.fields += fields
             let known = await client.send(request, within: .seconds(5))

@@ -59,11 +59,11 @@ package struct SourceSurvey: Sendable {
     package private(set) var packages: Set<String> = []
     /// Whether the code puts `Bearer` before a variable, probably to compare the result with a
     /// header.
-    package private(set) var writesBearer = false
+    package private(set) var prependsBearer = false
     /// The providers (services for which Assay has a fake) that any of the files mentions.
-    package private(set) var mentioned: Set<Exchange.Party> = []
+    package private(set) var mentionedProviders: Set<Exchange.Party> = []
     /// The providers whose host name or package name occurs in any of the files.
-    package private(set) var called: Set<Exchange.Party> = []
+    package private(set) var calledProviders: Set<Exchange.Party> = []
     /// Whether any source code was found.
     package private(set) var hasCode = false
     /// Whether the code computes an HMAC to sign or verify data.
@@ -74,16 +74,16 @@ package struct SourceSurvey: Sendable {
     package init(_ files: [File]) {
         var prefixes: [String] = []
         for file in files {
-            manifest(file)
-            mention(in: file.text.lowercased())
+            readManifest(file)
+            recordMentionedProviders(in: file.text.lowercased())
             guard SourceSurvey.isSource(file.path) else { continue }
             hasCode = true
             let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
                 .prefix(20_000).map { String($0.prefix(400)) }
-            let readsByName = lines.contains(where: Self.readsByName)
+            let readsComputedVariable = lines.contains(where: Self.readsComputedVariable)
             for (index, line) in lines.enumerated() {
                 let place = "\(file.path):\(index + 1)"
-                if readsByName { read(namesIn: line, place) }
+                if readsComputedVariable { read(namesIn: line, place) }
                 if line.contains("use(") || line.contains("prefix") {
                     prefixes += Self.captures(
                         #"(?:\.use\(|prefix\s*=|prefix:)\s*["'`](/[\w/-]+)["'`]"#,
@@ -100,7 +100,7 @@ package struct SourceSurvey: Sendable {
                     || line.contains("'Bearer ' +") || line.contains("Bearer %s")
                     || line.contains("Bearer #{")
                 {
-                    writesBearer = true
+                    prependsBearer = true
                 }
                 routes += Self.routes(in: lines, at: index, place)
             }
@@ -127,7 +127,7 @@ package struct SourceSurvey: Sendable {
     /// Whether the backend verifies ID tokens, with the package of a token issuer or with its own
     /// code.
     package var usesTokens: Bool {
-        verifiesByHand
+        verifiesTokensItself
             || issuers.contains { provider in
                 packages.contains { name in provider.hints.packages.contains { name.contains($0) } }
             }
@@ -135,10 +135,12 @@ package struct SourceSurvey: Sendable {
 
     /// Whether the code contains the host of a token issuer, so that the backend verifies ID tokens
     /// itself.
-    package var verifiesByHand: Bool {
+    package var verifiesTokensItself: Bool {
         issuers.contains { provider in
             fixedHosts.contains { fixed in
-                provider.ownHosts.contains { fixed.host == $0 || fixed.host.hasSuffix("." + $0) }
+                provider.exclusiveHosts.contains {
+                    fixed.host == $0 || fixed.host.hasSuffix("." + $0)
+                }
             }
         }
     }
@@ -146,12 +148,12 @@ package struct SourceSurvey: Sendable {
     /// Whether an environment variable sets the address from which the backend gets the keys of ID
     /// tokens.
     package var readsKeyAddresses: Bool {
-        let names = issuers.flatMap(\.hints.keyAddresses)
+        let names = issuers.flatMap(\.hints.keyURLVariables)
         return variables.contains { names.contains($0.name) }
     }
 
     private var issuers: [ProviderEntry] {
-        Services.providers.filter { !$0.hints.keyAddresses.isEmpty }
+        Services.providers.filter { !$0.hints.keyURLVariables.isEmpty }
     }
 
     // MARK: Files
@@ -180,22 +182,23 @@ package struct SourceSurvey: Sendable {
             ].contains(name)
     }
 
-    private mutating func mention(in text: String) {
+    private mutating func recordMentionedProviders(in text: String) {
         for provider in Services.providers {
-            if provider.ownHosts.contains(where: text.contains)
+            if provider.exclusiveHosts.contains(where: text.contains)
                 || provider.hints.packages.contains(where: packages.contains)
             {
-                called.insert(provider.party)
+                calledProviders.insert(provider.party)
             }
             // A short name of a provider is part of too many other words.
-            let words = provider.hints.words.map { $0.lowercased() }.filter { $0.count > 4 }
-            if (words + provider.ownHosts).contains(where: text.contains) {
-                mentioned.insert(provider.party)
+            let environmentNameParts = provider.hints.environmentNameParts.map { $0.lowercased() }
+                .filter { $0.count > 4 }
+            if (environmentNameParts + provider.exclusiveHosts).contains(where: text.contains) {
+                mentionedProviders.insert(provider.party)
             }
         }
     }
 
-    private mutating func manifest(_ file: File) {
+    private mutating func readManifest(_ file: File) {
         let name = file.path.split(separator: "/").last.map(String.init) ?? file.path
         let isHere = !file.path.contains("/")
         switch name {
@@ -295,7 +298,7 @@ package struct SourceSurvey: Sendable {
 
     /// Returns whether a line of code reads an environment variable by a computed name:
     /// `process.env[name]`.
-    private static func readsByName(_ line: String) -> Bool {
+    private static func readsComputedVariable(_ line: String) -> Bool {
         guard line.lowercased().contains("env") else { return false }
         let form =
             #"process\.env\[\s*[a-z_]|environ(?:\.get\(|\[)\s*[a-z_]|(?i:getenv)\(\s*[a-z_]|ENV(?:\.fetch\(|\[)\s*[a-z_]"#
@@ -415,7 +418,7 @@ package struct SourceSurvey: Sendable {
     ///
     /// A group without a match has an empty string.
     static func captures(_ pattern: String, _ text: String) -> [[String]] {
-        guard let expression = Patterns.expression(pattern) else { return [] }
+        guard let expression = RegexCache.expression(pattern) else { return [] }
         let whole = text as NSString
         let range = NSRange(location: 0, length: whole.length)
         return expression.matches(in: text, range: range).map { match in
@@ -428,7 +431,7 @@ package struct SourceSurvey: Sendable {
 }
 
 /// A cache of compiled regular expressions.
-private enum Patterns {
+private enum RegexCache {
     private static let known = Locked<[String: NSRegularExpression]>([:])
 
     static func expression(_ pattern: String) -> NSRegularExpression? {

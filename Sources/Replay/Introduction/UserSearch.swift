@@ -3,7 +3,7 @@ internal import FakeServers
 internal import Providers
 
 /// Searches for a request that creates a user in the backend.
-extension Introduction {
+extension BackendDiscovery {
     static let userWords = [
         "signup", "sign-up", "register", "users", "user", "accounts", "customers", "identify",
         "anonymous", "guest", "devices",
@@ -28,8 +28,8 @@ extension Introduction {
         for route in named.prefix(12) {
             let start = clock.now
             // With a backend that does not respond, the search would take minutes.
-            defer { if clock.now - start > .seconds(20) { isHanging = true } }
-            if isHanging { break }
+            defer { if clock.now - start > .seconds(20) { isUnresponsive = true } }
+            if isUnresponsive { break }
             for form in [profile.idForm, .uuid, .integer].uniqued() {
                 let body = Self.body(route.bodyNames)
                 let endpoint = Profile.Endpoint(method: "POST", path: route.path, body: body)
@@ -67,21 +67,21 @@ extension Introduction {
             $0.creation = creation
             $0.idForm = form ?? $0.idForm
         }
-        var play = executor.blank(name + "-u")
-        return await play.register("ada") == nil
+        var execution = executor.runWithoutSteps(name + "-u")
+        return await execution.register("ada") == nil
     }
 
     /// Returns the body and the response of the last request that created a user; nil if there was
     /// none.
-    func answer(_ session: ReplaySession) async -> (sent: [UInt8], got: JSONValue)? {
+    func answer(_ session: ReplaySession) async -> (sent: [UInt8], responseJSON: JSONValue)? {
         let calls = session.world.journal.read { $0.exchanges(in: name + "-u") }
         guard
             let call = calls.last(where: {
                 if case .registration = $0.purpose { true } else { false }
             }),
-            let body = call.response?.body, let got = try? JSONValue(parsing: body)
+            let body = call.response?.body, let responseJSON = try? JSONValue(parsing: body)
         else { return nil }
-        return (call.request.body, got)
+        return (call.request.body, responseJSON)
     }
 
     /// Stores a request that creates users in the profile, with the location of the user ID in its
@@ -89,12 +89,12 @@ extension Introduction {
     mutating func take(
         _ endpoint: Profile.Endpoint,
         _ form: Profile.IDForm,
-        _ answer: (sent: [UInt8], got: JSONValue)?
+        _ answer: (sent: [UInt8], responseJSON: JSONValue)?
     ) {
         var endpoint = endpoint
         profile.idForm = form
         let id = answer.flatMap {
-            Self.id(in: $0.got, sent: String(decoding: $0.sent, as: UTF8.self))
+            Self.id(in: $0.responseJSON, sent: String(decoding: $0.sent, as: UTF8.self))
         }
         if let (pointer, value) = id {
             endpoint.answerID = pointer
@@ -105,7 +105,7 @@ extension Introduction {
             }
         }
         profile.endpoints["register"] = nil
-        profile.guessed.remove("register")
+        profile.defaultedEndpoints.remove("register")
         profile.creation = .request(endpoint)
         note(
             "users: create",

@@ -3,22 +3,22 @@ internal import FakeServers
 internal import Providers
 
 /// Searches for the routes that receive webhooks and that show whether the backend is ready.
-extension Introduction {
+extension BackendDiscovery {
     static let sharedSecret = Profile.SecretName.revenueCatAuthorization
     /// The environment variable with the webhook's Authorization value, in a profile for a backend
     /// that is already running.
     package static let sharedVariable = "REVENUECAT_WEBHOOK_AUTH"
 
     /// Whether any file of the backend contains the host or the package of RevenueCat's API.
-    var mayAskForState: Bool { survey.called.contains(.revenueCat) }
+    var usesRevenueCatAPI: Bool { survey.calledProviders.contains(.revenueCat) }
 
     static let webhookKey = "endpoints: revenuecat-webhook"
-    static let hookWords = [
+    static let webhookWords = [
         "revenuecat", "webhook", "hook", "rc", "purchases", "billing", "event", "subscription",
     ]
     static let otherSenders =
         ["stripe", "apple", "google", "paypal", "github", "slack"]
-        + Services.providers.map(\.party.description).filter { $0 != hookWords[0] }
+        + Services.providers.map(\.party.description).filter { $0 != webhookWords[0] }
 
     /// Finds the route that accepts RevenueCat's webhooks, and stores it in the profile.
     ///
@@ -28,12 +28,12 @@ extension Introduction {
         let named = survey.routes.filter { route in
             let path = route.path.lowercased()
             return ["POST", ""].contains(route.method) && !route.hasID
-                && Self.hookWords.contains { path.contains($0) }
+                && Self.webhookWords.contains { path.contains($0) }
                 && !Self.otherSenders.contains { path.contains($0) }
         }.sorted { Self.rank($0.path) < Self.rank($1.path) }
         let usual = Examination.usualPaths.filter { $0 != "/" }
         let own =
-            profile.guessed.contains("revenuecat-webhook")
+            profile.defaultedEndpoints.contains("revenuecat-webhook")
             ? [] : [profile.endpoints["revenuecat-webhook"]?.path].compactMap(\.self)
         let executor = executor(session)
         var found: (path: String, status: Int)?
@@ -44,7 +44,7 @@ extension Introduction {
             // With a backend that does not respond, the search would take minutes.
             if hangCount > 1 { break }
             guard case .answered(let response) = outcome,
-                !RouteAnswer.unserved.contains(response.status)
+                !RouteStatuses.unserved.contains(response.status)
             else { continue }
             let isBetter = found.map { Self.value(response.status) > Self.value($0.status) } ?? true
             if isBetter { found = (path, response.status) }
@@ -59,8 +59,8 @@ extension Introduction {
             return true
         }
         profile.endpoints["revenuecat-webhook"] = Profile.Endpoint(method: "POST", path: found.path)
-        profile.guessed.remove("revenuecat-webhook")
-        let isTaken = !RouteAnswer.refused.contains(found.status)
+        profile.defaultedEndpoints.remove("revenuecat-webhook")
+        let isTaken = !RouteStatuses.refused.contains(found.status)
         takesEvents = (200..<300).contains(found.status)
         note(
             Self.webhookKey,
@@ -71,7 +71,7 @@ extension Introduction {
     }
 
     static func rank(_ path: String) -> Int {
-        hookWords.firstIndex { path.lowercased().contains($0) } ?? hookWords.count
+        webhookWords.firstIndex { path.lowercased().contains($0) } ?? webhookWords.count
     }
 
     static func value(_ status: Int) -> Int {

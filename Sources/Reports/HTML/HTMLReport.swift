@@ -18,40 +18,40 @@ package enum HTMLReport {
         _ report: Redacted<RunReport>,
         replay: Redacted<ReplayCommand>? = nil
     ) -> String {
-        let standing = report.standing
+        let scorecard = report.scorecard
         var body = "<header><h1>Assay</h1><p class=sub>\(escaped(report.target)) · "
         body += "\(escaped(report.began.description)) · seed \(escaped(report.seed)) · "
         body += "<span title=\"\(escaped(report.suite))\">suite "
         body += "\(escaped(String(report.suite.prefix(19))))</span></p></header>\n"
         if let replay { body += command(replay.value.text([])) }
         body += "<section class=cards>\n"
-        if let grade = standing.grade {
+        if let grade = scorecard.grade {
             body += card("grade", grade.rawValue, grade == .none ? "grade none" : "grade")
         }
         body += card(
             "clauses proven",
-            "\(standing.count(.proven)) of \(standing.clauses.count)",
-            standing.count(.failed) == 0 ? "passed" : "failed"
+            "\(scorecard.count(.proven)) of \(scorecard.clauses.count)",
+            scorecard.count(.failed) == 0 ? "passed" : "failed"
         )
         for verdict in Verdict.allCases where report.count(verdict) > 0 {
             body += card(verdict.words, "\(report.count(verdict))", verdict.rawValue)
         }
         body += "</section>\n<section><h2>Clauses</h2><p class=clauses>\n"
-        for (clause, state) in standing.clauses.sorted(by: { $0.key < $1.key }) {
+        for (clause, state) in scorecard.clauses.sorted(by: { $0.key < $1.key }) {
             body += "<span class=\"chip \(state.rawValue)\" title=\"\(state.rawValue)\">"
             body += "\(escaped(clause))</span>\n"
         }
         body += "</p></section>\n"
-        body += list("Stopped before the first case", report.obstacles)
-        let unseen = Standing.unseen(report.value.cases).map { line, clauses in
+        body += list("Stopped before the first case", report.skipReasons)
+        let unobservedChecks = Scorecard.unobservedChecks(report.value.cases).map { line, clauses in
             "\(clauses.joined(separator: " ")) not proven: \(line)"
         }
-        body += list("Notes", unseen + report.remarks)
-        let loud = report.obstacles.isEmpty ? report.cases.filter(\.isLoud) : []
-        body += HTMLCauses.section(loud)
-        if !loud.isEmpty {
+        body += list("Notes", unobservedChecks + report.remarks)
+        let reportedCases = report.skipReasons.isEmpty ? report.cases.filter(\.isReported) : []
+        body += HTMLFindingGroups.section(reportedCases)
+        if !reportedCases.isEmpty {
             body += "<section><h2>Cases that need attention</h2>\n"
-            for (number, result) in loud.enumerated() {
+            for (number, result) in reportedCases.enumerated() {
                 body += block(result, number, replay)
             }
             body += "</section>\n"
@@ -115,18 +115,20 @@ package enum HTMLReport {
             let diagnosis = Diagnosis(finding, of: result.contract)
             text += "<dt>cause<dd>\(escaped(diagnosis.cause))"
             text += "<dt>remedy<dd>\(escaped(diagnosis.remedy))"
-            if let choice = diagnosis.ifMeant { text += "<dt>intended?<dd>\(escaped(choice))" }
+            if let choice = diagnosis.remedyIfIntended {
+                text += "<dt>intended?<dd>\(escaped(choice))"
+            }
             text += "</dl>\n"
         }
         for hint in result.hints { text += "<p>\(escaped(hint))</p>\n" }
         if let note = result.note { text += "<p>\(escaped(note))</p>\n" }
         text += SequenceDiagram(result, showsBodies: number < bodyCaseMax).html
         if let replay {
-            text += command(replay.value.text(result.replays ?? [result.contract.caseID]))
+            text += command(replay.value.text(result.replayedCaseIDs ?? [result.contract.caseID]))
         }
-        if let picture = result.picture, !picture.isEmpty {
+        if let screenshot = result.screenshot, !screenshot.isEmpty {
             text += "<img alt=\"screenshot of the page\" width=215 "
-            text += "src=\"data:image/png;base64,\(escaped(picture))\">\n"
+            text += "src=\"data:image/png;base64,\(escaped(screenshot))\">\n"
         }
         if let output = result.backendOutput, !output.isEmpty {
             text +=

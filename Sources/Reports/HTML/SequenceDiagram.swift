@@ -52,12 +52,12 @@ struct SequenceDiagram {
         text += "style=\"--n:\(parties.count)\">"
         for party in parties { text += "<b>\(HTMLText.escaped(party.description))</b>" }
         text += "</span></div>\n"
-        var told: [String: [String]] = [:]
+        var shownBodies: [String: [String]] = [:]
         let half = Self.rowMax / 2
         for (index, entry) in entries.enumerated() {
             let isLeftOut =
                 entries.count > Self.rowMax && (half..<(entries.count - half)).contains(index)
-            let bodies = bodies(entry.exchange, &told)
+            let bodies = bodies(entry.exchange, &shownBodies)
             guard !isLeftOut else {
                 if index == half {
                     text += "<p class=sub>\(entries.count - Self.rowMax) messages are left out"
@@ -103,7 +103,7 @@ struct SequenceDiagram {
         switch exchange.outcome {
         case .answered: true
         // A user action or a restart has no response.
-        case .pending: exchange.purpose.isAct
+        case .pending: exchange.purpose.expectsNoResponse
         case .answerLost, .requestCut, .failed: false
         }
     }
@@ -113,20 +113,20 @@ struct SequenceDiagram {
     /// Returns the HTML of the request and response bodies of an exchange.
     ///
     /// Lines that differ from the previous message of the same kind are marked.
-    private func bodies(_ exchange: Exchange, _ told: inout [String: [String]]) -> String {
+    private func bodies(_ exchange: Exchange, _ shownBodies: inout [String: [String]]) -> String {
         guard showsBodies else { return "" }
         var text = ""
         let request = "\(exchange.request.method) \(exchange.request.target)"
-        text += part(request, exchange.request.body, key(exchange).map { "> " + $0 }, &told)
+        text += part(request, exchange.request.body, key(exchange).map { "> " + $0 }, &shownBodies)
         switch exchange.outcome {
         case .answered(let response), .answerLost(let response?):
             text += part(
                 "\(response.status)",
                 response.body,
                 key(exchange).map { "< " + $0 },
-                &told
+                &shownBodies
             )
-        case .failed(_, let reason): text += part(reason, [], nil, &told)
+        case .failed(_, let reason): text += part(reason, [], nil, &shownBodies)
         case .pending, .answerLost(nil), .requestCut: break
         }
         return text
@@ -140,7 +140,7 @@ struct SequenceDiagram {
         case .probe(let name, let user): "probe \(name) \(user)"
         case .appCall(let name): "call \(name)"
         case .call: "\(exchange.from) \(exchange.to) \(exchange.request.path)"
-        case .registration, .sentinel, .restart, .gesture, .screen: nil
+        case .registration, .sentinel, .restart, .userAction, .screen: nil
         }
     }
 
@@ -148,11 +148,11 @@ struct SequenceDiagram {
         _ head: String,
         _ body: [UInt8],
         _ key: String?,
-        _ told: inout [String: [String]]
+        _ shownBodies: inout [String: [String]]
     ) -> String {
         let lines = Self.lines(body)
-        let old = key.flatMap { told[$0] }
-        if let key { told[key] = lines }
+        let old = key.flatMap { shownBodies[$0] }
+        if let key { shownBodies[key] = lines }
         let title = "<p class=sub>\(HTMLText.escaped(head.printable))</p>"
         guard !lines.isEmpty else { return "<div>\(title)</div>" }
         return "<div>\(title)<pre>\(HTMLText.changed(lines, since: old))</pre></div>"
@@ -171,9 +171,9 @@ struct SequenceDiagram {
 extension Exchange.Purpose {
     /// Whether the journal entry is an event without a response, such as a user action or a
     /// restart, instead of a request.
-    fileprivate var isAct: Bool {
+    fileprivate var expectsNoResponse: Bool {
         switch self {
-        case .restart, .gesture, .screen: true
+        case .restart, .userAction, .screen: true
         case .delivery, .registration, .appCall, .probe, .call, .sentinel: false
         }
     }

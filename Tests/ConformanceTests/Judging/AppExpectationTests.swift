@@ -1,9 +1,9 @@
 import Conformance
 import Testing
 
-private let first = PhoneStory.first
-private let second = PhoneStory.second
-private let third = PhoneStory.third
+private let first = PhoneTimeline.first
+private let second = PhoneTimeline.second
+private let third = PhoneTimeline.third
 
 /// What a contract asks of an app beside the promises.
 @Suite("App expectations")
@@ -11,39 +11,39 @@ struct AppExpectationTests {
     private static let place = EvidenceBuilder.location
 
     private func codes(
-        in story: PhoneStory = .day,
+        in scenario: PhoneTimeline = .day,
         _ change: (inout AppExpectation) -> Void
     ) -> [FindingCode] {
-        var story = story
-        change(&story.expected)
-        return story.codes()
+        var scenario = scenario
+        change(&scenario.expected)
+        return scenario.codes()
     }
 
     // MARK: Launch and taps
 
-    @Test("without a launch there is no evidence", arguments: ClientPromise.allCases)
-    func needsLaunch(promise: ClientPromise) {
-        var story = PhoneStory()
-        story.gesture("restore", at: 10)
-        story.register(first, at: 20)
-        #expect(story.codes(promise) == [.notRun])
-        #expect(Judge.judge(story.evidence([promise])).verdict == .inconclusive)
+    @Test("a case without a launch has no evidence", arguments: AppInvariant.allCases)
+    func needsLaunch(promise: AppInvariant) {
+        var scenario = PhoneTimeline()
+        scenario.userAction("restore", at: 10)
+        scenario.register(first, at: 20)
+        #expect(scenario.codes(promise) == [.notRun])
+        #expect(Judge.judge(scenario.evidence([promise])).verdict == .inconclusive)
     }
 
     @Test(
-        "a tap that met nothing decides nothing, but for an upgrade that is hidden",
+        "a tap on a missing element is inconclusive, except for a hidden upgrade",
         arguments: [("login", true), ("restore", true), ("status", true), ("upgrade", false)]
     )
-    func missingElement(gesture: String, isDoubt: Bool) {
-        var story = PhoneStory.day
-        story.gesture(gesture, at: 5000, missing: "#nowhere")
-        #expect(story.codes(.usableIDs) == (isDoubt ? [.unobservable] : []))
+    func missingElement(userAction: String, isDoubt: Bool) {
+        var scenario = PhoneTimeline.day
+        scenario.userAction(userAction, at: 5000, missing: "#nowhere")
+        #expect(scenario.codes(.usableIDs) == (isDoubt ? [.unobservable] : []))
     }
 
-    @Test func `a reload is a launch`() {
-        var story = PhoneStory()
-        story.gesture("reload", at: 0)
-        #expect(story.codes(.silent).isEmpty)
+    @Test func `a reload counts as a launch`() {
+        var scenario = PhoneTimeline()
+        scenario.userAction("reload", at: 0)
+        #expect(scenario.codes(.silent).isEmpty)
     }
 
     // MARK: Commands
@@ -66,7 +66,7 @@ struct AppExpectationTests {
     private static let commands: [(AppExpectation.Command, [FindingCode])] = [
         (command("setvault", 5...5), []),
         (command("setvault", 6...9), [.commandMissing]),
-        (command("setvault", 0...4), [.commandUnwanted]),
+        (command("setvault", 0...4), [.unexpectedCommand]),
         (command("revenuecat", 1...1), []),
         (command("revenuecat://launchPaywall", 1...1), []),
         (command("revenuecat://purchase", 1...1), [.commandMissing]),
@@ -78,7 +78,7 @@ struct AppExpectationTests {
         (command("setvault", 1...1) { ($0.role, $0.value) = (.id, "true") }, [.commandMissing]),
         (command("readvault", 2...2) { $0.isBeforeIDWritten = true }, []),
         (command("setonesignalplayerid", 0...0) { $0.isBeforeIDWritten = true }, []),
-        (command("setonesignalplayerid", 0...0), [.commandUnwanted]),
+        (command("setonesignalplayerid", 0...0), [.unexpectedCommand]),
         (command("setvault", 0...0) { $0.phone = "second" }, []),
         (command("setvault", 1...9) { $0.phone = "second" }, [.commandMissing]),
         (command("lighthaptic", 0...0), []),
@@ -89,7 +89,7 @@ struct AppExpectationTests {
         #expect(codes { $0.commands = [command] } == expected)
     }
 
-    @Test func `no bound above means any number`() {
+    @Test func `a missing upper bound allows any number`() {
         let command = AppExpectation.Command(
             name: "setvault",
             countMin: 1,
@@ -99,75 +99,75 @@ struct AppExpectationTests {
         #expect(codes { $0.commands = [command] }.isEmpty)
     }
 
-    @Test func `only an unwanted command cannot be mended by waiting`() throws {
-        var story = PhoneStory.day
-        story.expected.commands = [Self.command("setvault", 0...0)]
-        let unwanted = try #require(ClientRule.findings(in: story.evidence()).first)
+    @Test func `only an unwanted command cannot be fixed by waiting`() throws {
+        var scenario = PhoneTimeline.day
+        scenario.expected.commands = [Self.command("setvault", 0...0)]
+        let unwanted = try #require(ClientRule.findings(in: scenario.evidence()).first)
         #expect(unwanted.isFinal && unwanted.evidence.count == 5)
         #expect(unwanted.location == Self.place)
-        story.expected.commands = [Self.command("setvault", 9...9)]
-        let missing = ClientRule.findings(in: story.evidence())
-        #expect(Judge.mayImprove(missing))
+        scenario.expected.commands = [Self.command("setvault", 9...9)]
+        let missing = ClientRule.findings(in: scenario.evidence())
+        #expect(Judge.mayResolveWithLongerWait(missing))
     }
 
     // MARK: Identities
 
-    private static let identities: [(AppExpectation.Identity.Wanted, Bool)] = [
+    private static let identities: [(AppExpectation.Identity.IdentityCondition, Bool)] = [
         (.user("ada"), false), (.notUser("ada"), true), (.sameAs("second"), false),
         (.otherThan("second"), true), (.sameAs("phone"), true), (.otherThan("phone"), false),
         (.changed, true),
     ]
 
-    @Test("whose id a phone ends with", arguments: identities)
-    func identity(wanted: AppExpectation.Identity.Wanted, isMet: Bool) {
+    @Test("the final ID of a phone", arguments: identities)
+    func identity(wanted: AppExpectation.Identity.IdentityCondition, isMet: Bool) {
         let found = codes {
             $0.identities = [.init(phone: "phone", wanted: wanted, location: Self.place)]
         }
-        #expect(found == (isMet ? [] : [.wrongPerson]))
+        #expect(found == (isMet ? [] : [.wrongUser]))
     }
 
     @Test(
-        "a phone that told no id meets no wish",
+        "a phone that reported no ID meets no expectation",
         arguments: [
             .user("ada"), .notUser("ada"), .sameAs("second"), .otherThan("phone"), .changed,
-        ] as [AppExpectation.Identity.Wanted]
+        ] as [AppExpectation.Identity.IdentityCondition]
     )
-    func silentPhone(wanted: AppExpectation.Identity.Wanted) {
+    func silentPhone(wanted: AppExpectation.Identity.IdentityCondition) {
         let found = codes {
             $0.identities = [.init(phone: "second", wanted: wanted, location: Self.place)]
         }
-        #expect(found == [.wrongPerson], "no evidence is not another id")
+        #expect(found == [.wrongUser], "no evidence is not another id")
     }
 
     @Test func `a user's own id is recognised`() {
         let id = EvidenceBuilder(expectation: EvidenceBuilder.expectation()).id(of: "ada")
-        var story = PhoneStory.browser
-        story.register(id, at: 500)
+        var scenario = PhoneTimeline.browser
+        scenario.register(id, at: 500)
         let mine = AppExpectation.Identity(
             phone: "phone",
             wanted: .user("ada"),
             location: Self.place
         )
-        #expect(codes(in: story) { $0.identities = [mine] }.isEmpty)
+        #expect(codes(in: scenario) { $0.identities = [mine] }.isEmpty)
         let others = AppExpectation.Identity(
             phone: "phone",
             wanted: .notUser("ada"),
             location: Self.place
         )
-        #expect(codes(in: story) { $0.identities = [others] } == [.wrongPerson])
+        #expect(codes(in: scenario) { $0.identities = [others] } == [.wrongUser])
     }
 
-    @Test func `two phones with one id are the same person`() {
-        var story = PhoneStory.browser
-        story.register(first, at: 500, on: "second")
-        func codes(_ wanted: AppExpectation.Identity.Wanted) -> [FindingCode] {
-            self.codes(in: story) {
+    @Test func `two phones with one ID belong to one person`() {
+        var scenario = PhoneTimeline.browser
+        scenario.register(first, at: 500, on: "second")
+        func codes(_ wanted: AppExpectation.Identity.IdentityCondition) -> [FindingCode] {
+            self.codes(in: scenario) {
                 $0.identities = [.init(phone: "phone", wanted: wanted, location: Self.place)]
             }
         }
         #expect(codes(.sameAs("second")).isEmpty)
-        #expect(codes(.otherThan("second")) == [.wrongPerson])
-        #expect(codes(.changed) == [.wrongPerson])
+        #expect(codes(.otherThan("second")) == [.wrongUser])
+        #expect(codes(.changed) == [.wrongUser])
     }
 
     // MARK: Screens
@@ -192,18 +192,18 @@ struct AppExpectationTests {
         isNot: Bool,
         expected: [FindingCode]
     ) {
-        var story = PhoneStory.day
-        story.screen(["access": true, "status": "You are Active", "error": "", "product": .null])
+        var scenario = PhoneTimeline.day
+        scenario.screen(["access": true, "status": "You are Active", "error": "", "product": .null])
         var screen = AppExpectation.Screen(
             element: element,
             wanted: wanted,
             location: Self.place
         )
         screen.isNot = isNot
-        #expect(codes(in: story) { $0.screens = [screen] } == expected)
+        #expect(codes(in: scenario) { $0.screens = [screen] } == expected)
     }
 
-    @Test func `a page that nobody looked at is not judged`() {
+    @Test func `a page without a screen record is not judged`() {
         let screen = AppExpectation.Screen(element: .access, wanted: true, location: Self.place)
         #expect(codes { $0.screens = [screen] } == [.unobservable])
     }
@@ -211,28 +211,28 @@ struct AppExpectationTests {
     // MARK: Time and number
 
     @Test(
-        "the budget of a start begins when the scripts have run",
+        "the start budget begins when the scripts have run",
         arguments: [
             (5000, nil, true), (5001, nil, false), (5001, 1, true), (9000, 4000, true),
             (9001, 4000, false),
         ] as [(Int64, Int64?, Bool)]
     )
     func startup(sent: Int64, began: Int64?, isInTime: Bool) {
-        var story = PhoneStory()
-        story.gesture("launch", at: 0)
-        if let began { story.gesture("page-loaded", at: began) }
-        story.register(first, at: sent, until: sent + 60_000)
-        story.expected.isBounded = true
-        #expect(story.codes() == (isInTime ? [] : [.startTooSlow]))
+        var scenario = PhoneTimeline()
+        scenario.userAction("launch", at: 0)
+        if let began { scenario.userAction("page-loaded", at: began) }
+        scenario.register(first, at: sent, until: sent + 60_000)
+        scenario.expected.isBounded = true
+        #expect(scenario.codes() == (isInTime ? [] : [.startTooSlow]))
     }
 
-    @Test func `a start without an acknowledged registration never ended`() {
-        var story = PhoneStory()
-        story.gesture("launch", at: 0)
-        story.register(first, at: 10, status: 500)
-        story.register(first, at: 20, on: "second")
-        story.expected.isBounded = true
-        #expect(story.codes() == [.startTooSlow])
+    @Test func `a start without an acknowledged registration is incomplete`() {
+        var scenario = PhoneTimeline()
+        scenario.userAction("launch", at: 0)
+        scenario.register(first, at: 10, status: 500)
+        scenario.register(first, at: 20, on: "second")
+        scenario.expected.isBounded = true
+        #expect(scenario.codes() == [.startTooSlow])
     }
 
     @Test(
@@ -250,7 +250,7 @@ struct AppExpectationTests {
         #expect(found == expected)
     }
 
-    @Test func `a case without a phone has nothing for this rule`() {
+    @Test func `a case without a phone passes this rule`() {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
         builder.subject = [EvidenceBuilder.delivery()]
         #expect(builder.codes(ClientRule.self).isEmpty)

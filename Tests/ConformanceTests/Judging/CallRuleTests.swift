@@ -29,7 +29,7 @@ struct CallRuleTests {
         return CallRule.findings(in: builder.evidence)
     }
 
-    @Test func `refusals that differ tell which accounts exist`() {
+    @Test func `different refusals reveal existing accounts`() {
         let same = findings([answer("one", 401, #"{"e":1}"#), answer("two", 401, #"{"e":1}"#)]) {
             $0.alike = ["one", "two"]
         }
@@ -37,15 +37,15 @@ struct CallRuleTests {
         let other = findings([answer("one", 401, "{}"), answer("two", 404, "{}")]) {
             $0.alike = ["one", "two"]
         }
-        #expect(other.map(\.code) == [.tellingAnswer])
+        #expect(other.map(\.code) == [.revealingResponse])
         let body = findings([answer("one", 401, #"{"e":1}"#), answer("two", 401, #"{"e":2}"#)]) {
             $0.alike = ["one", "two"]
         }
-        #expect(body.map(\.code) == [.tellingAnswer])
+        #expect(body.map(\.code) == [.revealingResponse])
     }
 
     @Test(
-        "of several callers exactly as many win as there is to win",
+        "exactly the expected number of callers wins",
         arguments: [
             ([200, 409], true), ([200, 200], false), ([409, 409], false), ([200, 500], false),
         ]
@@ -62,7 +62,7 @@ struct CallRuleTests {
         #expect(found.isEmpty == isFair)
     }
 
-    @Test func `an id that is somebody else's is told`() {
+    @Test func `an ID of another user is reported`() {
         let namespace = Namespace(name: "namespace-0", idForm: .string)
         let right = findings([answer("one", 200, #"{"appUserId":"\#(namespace.id(of: "ada"))"}"#)])
         {

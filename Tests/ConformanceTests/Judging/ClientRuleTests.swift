@@ -2,7 +2,7 @@ import Conformance
 import Testing
 
 /// A timeline written by hand: who said what to whom, in milliseconds.
-private struct Story {
+private struct PhoneEvidence {
     var exchanges: [Exchange] = []
     var contract: Contract
     var expected = AppExpectation(location: EvidenceBuilder.location)
@@ -37,12 +37,12 @@ private struct Story {
         )
     }
 
-    mutating func gesture(_ name: String, at time: Int64, missing: String? = nil) {
+    mutating func userAction(_ name: String, at time: Int64, missing: String? = nil) {
         let body = missing.map { JSONValue.object(["missing": .string($0)]).bytes } ?? []
         add(
             .assay,
             .app,
-            .gesture(name),
+            .userAction(name),
             HTTPMessage.Request("POST", "/" + name, body: body),
             .answered(HTTPMessage.Response(200)),
             at: time
@@ -141,7 +141,7 @@ private struct Story {
         )
     }
 
-    func codes(_ promises: ClientPromise...) -> [FindingCode] {
+    func codes(_ promises: AppInvariant...) -> [FindingCode] {
         var builder = EvidenceBuilder([], expectation: EvidenceBuilder.expectation())
         var expected = expected
         expected.promises = promises.map {
@@ -167,134 +167,136 @@ private func paywall(_ id: String) -> String {
 @Suite("ClientRule")
 struct ClientRuleTests {
     /// A start that leaves everybody with one id.
-    private func started(_ id: String = "user-1") -> Story {
-        var story = Story()
-        story.phone(vault: id, alias: nil)
-        story.gesture("launch", at: 0)
-        story.command("readvault://?key=app_user_id", at: 1, replyAfter: 20)
-        story.command(alias(id), at: 100)
-        story.register(id, at: 110, until: 150)
-        return story
+    private func started(_ id: String = "user-1") -> PhoneEvidence {
+        var scenario = PhoneEvidence()
+        scenario.phone(vault: id, alias: nil)
+        scenario.userAction("launch", at: 0)
+        scenario.command("readvault://?key=app_user_id", at: 1, replyAfter: 20)
+        scenario.command(alias(id), at: 100)
+        scenario.register(id, at: 110, until: 150)
+        return scenario
     }
 
-    @Test func `an app that was never launched proves nothing`() {
-        #expect(Story().codes(.silent) == [.notRun])
+    @Test func `an app that was never launched is inconclusive`() {
+        #expect(PhoneEvidence().codes(.silent) == [.notRun])
     }
 
-    @Test func `a tap without an element is no evidence, but a hidden upgrade is a gate`() {
-        var story = started()
-        story.gesture("restore", at: 300, missing: "#restore")
-        #expect(story.codes(.unchanged) == [.unobservable])
-        story = started()
-        story.gesture("upgrade", at: 300, missing: "#upgrade")
-        #expect(story.codes(.registeredBeforePaywall).isEmpty)
+    @Test func `a tap without an element is inconclusive, but a hidden upgrade is a gate`() {
+        var scenario = started()
+        scenario.userAction("restore", at: 300, missing: "#restore")
+        #expect(scenario.codes(.unchanged) == [.unobservable])
+        scenario = started()
+        scenario.userAction("upgrade", at: 300, missing: "#upgrade")
+        #expect(scenario.codes(.registeredBeforePaywall).isEmpty)
     }
 
     @Test func `vault, alias and registration agree, or the case fails`() {
-        var story = started()
-        story.phone(vault: "user-1", alias: "user-1")
-        #expect(story.codes(.oneIdentity, .aliased, .usableIDs, .sameID).isEmpty)
-        story.phone(vault: "user-1", alias: "user-2")
-        #expect(story.codes(.oneIdentity) == [.identitySplit])
-        story.phone(vault: nil, alias: nil)
-        #expect(story.codes(.oneIdentity) == [.identitySplit])
+        var scenario = started()
+        scenario.phone(vault: "user-1", alias: "user-1")
+        #expect(
+            scenario.codes(.endsWithOneUserID, .aliased, .usableIDs, .registersSameUserID).isEmpty
+        )
+        scenario.phone(vault: "user-1", alias: "user-2")
+        #expect(scenario.codes(.endsWithOneUserID) == [.identitySplit])
+        scenario.phone(vault: nil, alias: nil)
+        #expect(scenario.codes(.endsWithOneUserID) == [.identitySplit])
     }
 
     @Test(
-        "ids that name nobody are found wherever they are told",
+        "unusable IDs are found wherever they are sent",
         arguments: ["", "null", "undefined", "n/a", "0", "a%2Fb", "%20x"]
     )
     func unusable(id: String) {
-        var story = started()
-        story.command(alias(id), at: 400)
-        #expect(story.codes(.usableIDs) == [.unusableID])
+        var scenario = started()
+        scenario.command(alias(id), at: 400)
+        #expect(scenario.codes(.usableIDs) == [.unusableID])
     }
 
-    @Test func `order is told with the tolerance of a queue, and not more`() {
+    @Test func `order is checked with the tolerance of a queue`() {
         for (late, codes) in [(40, []), (80, [FindingCode.wrongOrder])] as [(Int64, [FindingCode])]
         {
-            var story = Story()
-            story.phone(vault: nil, alias: nil)
-            story.gesture("launch", at: 0)
-            story.register("user-1", at: 100, until: 200)
-            story.command(write("user-1"), at: 100 + late)
-            #expect(story.codes(.writtenFirst) == codes)
+            var scenario = PhoneEvidence()
+            scenario.phone(vault: nil, alias: nil)
+            scenario.userAction("launch", at: 0)
+            scenario.register("user-1", at: 100, until: 200)
+            scenario.command(write("user-1"), at: 100 + late)
+            #expect(scenario.codes(.writesIDBeforeRegistering) == codes)
         }
     }
 
-    @Test func `a paywall waits for the answer, not for the call`() {
+    @Test func `a paywall waits for the response, not for the call`() {
         for (time, codes) in [
             (Int64(151), []), (140, [FindingCode.paywallTooEarly]),
         ] as [(Int64, [FindingCode])] {
-            var story = started()
-            story.command(paywall("user-1"), at: time)
-            #expect(story.codes(.registeredBeforePaywall) == codes)
+            var scenario = started()
+            scenario.command(paywall("user-1"), at: time)
+            #expect(scenario.codes(.registeredBeforePaywall) == codes)
         }
-        var story = started()
-        story.command(paywall("user-2"), at: 300)
-        #expect(story.codes(.registeredBeforePaywall) == [.paywallTooEarly])
-        #expect(story.codes(.onePurchaser) == [.identitySplit])
+        var scenario = started()
+        scenario.command(paywall("user-2"), at: 300)
+        #expect(scenario.codes(.registeredBeforePaywall) == [.paywallTooEarly])
+        #expect(scenario.codes(.paywallUsesCurrentID) == [.identitySplit])
     }
 
     @Test func `a second paywall needs the first to be closed`() {
-        var story = started()
-        story.command(paywall("user-1"), at: 200)
-        story.command(paywall("user-1"), at: 240)
-        #expect(story.codes(.singlePaywall) == [.paywallRepeated])
-        story = started()
-        story.command(paywall("user-1"), at: 200)
-        story.gesture("cancel", at: 220)
-        story.command(paywall("user-1"), at: 240)
-        #expect(story.codes(.singlePaywall).isEmpty)
+        var scenario = started()
+        scenario.command(paywall("user-1"), at: 200)
+        scenario.command(paywall("user-1"), at: 240)
+        #expect(scenario.codes(.singlePaywall) == [.paywallRepeated])
+        scenario = started()
+        scenario.command(paywall("user-1"), at: 200)
+        scenario.userAction("cancel", at: 220)
+        scenario.command(paywall("user-1"), at: 240)
+        #expect(scenario.codes(.singlePaywall).isEmpty)
     }
 
-    @Test func `a logout is over when its registration is answered`() {
+    @Test func `a logout ends when its registration is acknowledged`() {
         for (time, codes) in [
             (Int64(450), [FindingCode.paywallTooEarly]), (650, []),
         ] as [(Int64, [FindingCode])] {
-            var story = started()
-            story.gesture("logout", at: 300)
-            story.register("user-2", at: 400, until: 600)
-            story.command(paywall("user-2"), at: time)
-            #expect(story.codes(.gated) == codes)
+            var scenario = started()
+            scenario.userAction("logout", at: 300)
+            scenario.register("user-2", at: 400, until: 600)
+            scenario.command(paywall("user-2"), at: time)
+            #expect(scenario.codes(.gated) == codes)
         }
     }
 
-    @Test func `only a 2xx that names the id is an acknowledgement`() {
+    @Test func `only a 2xx response that contains the ID is an acknowledgement`() {
         for (status, named) in [(500, "user-1"), (200, "another"), (nil, "user-1")]
             as [(Int?, String)]
         {
-            var story = Story()
-            story.phone(vault: "user-1", alias: nil)
-            story.gesture("launch", at: 0)
-            story.register("user-1", at: 10, status, answers: named)
-            #expect(story.codes(.registersHonestly) == [.registrationLost])
-            story.register("user-1", at: 900)
-            #expect(story.codes(.registersHonestly).isEmpty)
-            #expect(story.codes(.registersOnce).isEmpty)
-            story.register("user-1", at: 1900)
-            #expect(story.codes(.registersOnce) == [.registrationRepeated])
+            var scenario = PhoneEvidence()
+            scenario.phone(vault: "user-1", alias: nil)
+            scenario.userAction("launch", at: 0)
+            scenario.register("user-1", at: 10, status, answers: named)
+            #expect(scenario.codes(.retriesFailedRegistrations) == [.registrationLost])
+            scenario.register("user-1", at: 900)
+            #expect(scenario.codes(.retriesFailedRegistrations).isEmpty)
+            #expect(scenario.codes(.repeatsNoRegistration).isEmpty)
+            scenario.register("user-1", at: 1900)
+            #expect(scenario.codes(.repeatsNoRegistration) == [.registrationRepeated])
         }
         // Without a failure nothing was shown.
-        #expect(started().codes(.registersHonestly) == [.disturbanceMissed])
+        #expect(started().codes(.retriesFailedRegistrations) == [.faultMissed])
     }
 
-    @Test func `registrations are whole, and say what the phone is`() {
-        #expect(started().codes(.wholeRegistrations, .steadyDevice).isEmpty)
-        var story = started()
-        story.register("user-1", at: 500, platform: nil)
-        #expect(story.codes(.wholeRegistrations) == [.registrationIncomplete])
-        story = started()
-        story.register("user-1", at: 500, device: "undefined")
-        #expect(story.codes(.wholeRegistrations) == [.registrationIncomplete])
-        #expect(story.codes(.steadyDevice) == [.registrationIncomplete])
-        story = started()
-        story.phone(vault: "user-1", alias: nil, kind: "unknown")
-        #expect(story.codes(.wholeRegistrations) == [.registrationIncomplete])
+    @Test func `registrations are complete and describe the phone`() {
+        #expect(started().codes(.completeRegistrations, .usesInstallIDAsDeviceID).isEmpty)
+        var scenario = started()
+        scenario.register("user-1", at: 500, platform: nil)
+        #expect(scenario.codes(.completeRegistrations) == [.registrationIncomplete])
+        scenario = started()
+        scenario.register("user-1", at: 500, device: "undefined")
+        #expect(scenario.codes(.completeRegistrations) == [.registrationIncomplete])
+        #expect(scenario.codes(.usesInstallIDAsDeviceID) == [.registrationIncomplete])
+        scenario = started()
+        scenario.phone(vault: "user-1", alias: nil, kind: "unknown")
+        #expect(scenario.codes(.completeRegistrations) == [.registrationIncomplete])
     }
 
     @Test(
-        "commands say what was meant",
+        "commands are encoded correctly",
         arguments: [
             (write("a%26b"), []), (write("a&b"), [.badCommand]), (write("a#b"), [.badCommand]),
             (write("a&locked=true"), [.badCommand]), (write("ü"), [.badCommand]),
@@ -302,95 +304,95 @@ struct ClientRuleTests {
         ] as [(String, [FindingCode])]
     )
     func encoding(text: String, codes: [FindingCode]) {
-        var story = started()
-        story.command(text, at: 400)
-        #expect(story.codes(.encoded) == codes)
+        var scenario = started()
+        scenario.command(text, at: 400)
+        #expect(scenario.codes(.encoded) == codes)
     }
 
     @Test(
-        "the open vault holds ids and nothing else",
+        "the unlocked vault holds only IDs",
         arguments: [
             ("setvault://?key=identity_locked&value=true&locked=false", []),
-            ("setvault://?key=mail&value=a%40b.c&locked=false", [.openSecret]),
-            ("setvault://?key=app_user_id&value=a%40b.c&locked=false", [.openSecret]),
-            ("setvault://?key=token&value=x&locked=false", [.openSecret]),
+            ("setvault://?key=mail&value=a%40b.c&locked=false", [.unprotectedSecret]),
+            ("setvault://?key=app_user_id&value=a%40b.c&locked=false", [.unprotectedSecret]),
+            ("setvault://?key=token&value=x&locked=false", [.unprotectedSecret]),
             ("setvault://?key=token&value=x&locked=true", []),
-            ("readvault://?key=location", [.openSecret]),
+            ("readvault://?key=location", [.unprotectedSecret]),
         ] as [(String, [FindingCode])]
     )
     func vault(text: String, codes: [FindingCode]) {
-        var story = started()
-        story.command(text, at: 400)
-        #expect(story.codes(.privateVault) == codes)
+        var scenario = started()
+        scenario.command(text, at: 400)
+        #expect(scenario.codes(.vaultHoldsNoPrivateValues) == codes)
     }
 
-    @Test func `ids made of the install id or of nothing much can be guessed`() {
+    @Test func `IDs derived from the install ID or too short are guessable`() {
         for (id, codes) in [
             ("0d6b2a9e-6a8e-4f0c-9a51-33a0b4f7a7b1", []),
             ("INSTALL-1790000000000", [FindingCode.guessableID]), ("user-1", [.guessableID]),
             ("1790000000000000000", [.guessableID]),
         ] as [(String, [FindingCode])] {
-            var story = started()
-            story.gesture("logout", at: 300)
-            story.command(write(id), at: 310)
-            #expect(story.codes(.unguessable) == codes, "\(id)")
+            var scenario = started()
+            scenario.userAction("logout", at: 300)
+            scenario.command(write(id), at: 310)
+            #expect(scenario.codes(.unguessable) == codes, "\(id)")
         }
         #expect(started().codes(.unguessable) == [.commandMissing])
     }
 
-    @Test func `after the last gesture nobody changes`() {
-        var story = started()
-        #expect(story.codes(.steadyID).isEmpty)
-        story.command(write("user-2"), at: 31_000)
-        #expect(story.codes(.steadyID) == [.wrongPerson])
-        story = started()
-        story.gesture("restore", at: 300)
-        #expect(story.codes(.unchanged) == [.unobservable], "a tap that leads to nothing")
-        story.command("readvault://?key=app_user_id", at: 310)
-        #expect(story.codes(.unchanged).isEmpty)
-        story.command(alias("user-1"), at: 320)
-        #expect(story.codes(.unchanged) == [.commandUnwanted])
+    @Test func `the identity does not change after the last user action`() {
+        var scenario = started()
+        #expect(scenario.codes(.delayedRepliesKeepUserID).isEmpty)
+        scenario.command(write("user-2"), at: 31_000)
+        #expect(scenario.codes(.delayedRepliesKeepUserID) == [.wrongUser])
+        scenario = started()
+        scenario.userAction("restore", at: 300)
+        #expect(scenario.codes(.unchanged) == [.unobservable], "a tap that leads to nothing")
+        scenario.command("readvault://?key=app_user_id", at: 310)
+        #expect(scenario.codes(.unchanged).isEmpty)
+        scenario.command(alias("user-1"), at: 320)
+        #expect(scenario.codes(.unchanged) == [.unexpectedCommand])
     }
 
-    @Test func `a login tells the id that the phone has`() {
-        var story = started()
-        story.gesture("login", at: 300)
-        #expect(story.codes(.loginNamesCurrent) == [.unobservable])
-        story.command("readvault://?key=app_user_id", at: 305)
-        #expect(story.codes(.loginNamesCurrent) == [.disturbanceMissed])
-        story.login(current: "user-1", at: 310)
-        #expect(story.codes(.loginNamesCurrent).isEmpty)
-        story.login(current: "INSTALL", at: 900)
-        #expect(story.codes(.loginNamesCurrent) == [.wrongPerson])
+    @Test func `a login sends the current ID of the phone`() {
+        var scenario = started()
+        scenario.userAction("login", at: 300)
+        #expect(scenario.codes(.loginSendsCurrentID) == [.unobservable])
+        scenario.command("readvault://?key=app_user_id", at: 305)
+        #expect(scenario.codes(.loginSendsCurrentID) == [.faultMissed])
+        scenario.login(current: "user-1", at: 310)
+        #expect(scenario.codes(.loginSendsCurrentID).isEmpty)
+        scenario.login(current: "INSTALL", at: 900)
+        #expect(scenario.codes(.loginSendsCurrentID) == [.wrongUser])
     }
 
-    @Test func `one read of a key at a time, and silence in a browser`() {
-        var story = started()
-        story.command("readvault://?key=app_user_id", at: 400, replyAfter: 20)
-        story.command("readvault://?key=app_user_id", at: 410, replyAfter: 20)
-        #expect(story.codes(.readsInTurn) == [.badCommand])
-        #expect(story.codes(.silent) == [.commandUnwanted])
-        #expect(started().codes(.readsInTurn).isEmpty)
+    @Test func `each key is read once at a time, and never in a browser`() {
+        var scenario = started()
+        scenario.command("readvault://?key=app_user_id", at: 400, replyAfter: 20)
+        scenario.command("readvault://?key=app_user_id", at: 410, replyAfter: 20)
+        #expect(scenario.codes(.vaultReadsNeverOverlap) == [.badCommand])
+        #expect(scenario.codes(.silent) == [.unexpectedCommand])
+        #expect(started().codes(.vaultReadsNeverOverlap).isEmpty)
     }
 
-    @Test func `a start is bounded by the profile's budget`() {
-        var story = started()
-        story.expected.isBounded = true
-        #expect(story.codes().isEmpty)
-        var late = Story()
+    @Test func `a start is limited by the profile's budget`() {
+        var scenario = started()
+        scenario.expected.isBounded = true
+        #expect(scenario.codes().isEmpty)
+        var late = PhoneEvidence()
         late.phone(vault: "user-1", alias: nil)
-        late.gesture("launch", at: 0)
+        late.userAction("launch", at: 0)
         late.register("user-1", at: 5_001)
         late.expected.isBounded = true
         #expect(late.codes() == [.startTooSlow])
-        story.expected.registeredMin = 2
-        #expect(story.codes() == [.registrationLost])
-        story.expected.registeredMin = nil
-        story.expected.registeredMax = 0
-        #expect(story.codes() == [.registrationRepeated])
+        scenario.expected.registeredMin = 2
+        #expect(scenario.codes() == [.registrationLost])
+        scenario.expected.registeredMin = nil
+        scenario.expected.registeredMax = 0
+        #expect(scenario.codes() == [.registrationRepeated])
     }
 
-    @Test func `what a page shows is compared, and what it cannot show is not guessed`() {
+    @Test func `displayed values are compared and missing ones are not guessed`() {
         func codes(
             _ element: AppExpectation.Screen.Element,
             _ wanted: JSONValue,
@@ -398,16 +400,16 @@ struct ClientRuleTests {
         )
             -> [FindingCode]
         {
-            var story = started()
-            story.screen(["access": false, "status": "unknown", "product": .null])
+            var scenario = started()
+            scenario.screen(["access": false, "status": "unknown", "product": .null])
             var screen = AppExpectation.Screen(
                 element: element,
                 wanted: wanted,
                 location: EvidenceBuilder.location
             )
             screen.isNot = isNot
-            story.expected.screens = [screen]
-            return story.codes()
+            scenario.expected.screens = [screen]
+            return scenario.codes()
         }
         #expect(codes(.access, false).isEmpty)
         #expect(codes(.access, true) == [.screenDiffers])
@@ -417,11 +419,11 @@ struct ClientRuleTests {
         #expect(codes(.loading, false) == [.unobservable])
     }
 
-    @Test func `commands are counted by what they are, and by when`() {
+    @Test func `commands are counted by kind and time`() {
         func codes(_ name: String, min: Int, max: Int?, before: Bool = false) -> [FindingCode] {
-            var story = started()
-            story.command(write("user-1"), at: 300)
-            story.command("readvault://?key=app_user_id", at: 310)
+            var scenario = started()
+            scenario.command(write("user-1"), at: 300)
+            scenario.command("readvault://?key=app_user_id", at: 310)
             var command = AppExpectation.Command(
                 name: name,
                 countMin: min,
@@ -429,13 +431,13 @@ struct ClientRuleTests {
                 location: EvidenceBuilder.location
             )
             command.isBeforeIDWritten = before
-            story.expected.commands = [command]
-            return story.codes()
+            scenario.expected.commands = [command]
+            return scenario.codes()
         }
         #expect(codes("readvault", min: 2, max: 2).isEmpty)
         #expect(codes("readvault", min: 1, max: 1, before: true).isEmpty)
         #expect(codes("readvault", min: 3, max: nil) == [.commandMissing])
-        #expect(codes("readvault", min: 0, max: 1) == [.commandUnwanted])
+        #expect(codes("readvault", min: 0, max: 1) == [.unexpectedCommand])
         #expect(codes("revenuecat", min: 0, max: 0).isEmpty)
     }
 }

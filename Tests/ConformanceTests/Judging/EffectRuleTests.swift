@@ -26,20 +26,20 @@ struct EffectRuleTests {
         return builder
     }
 
-    @Test func `too many and too few are findings`() {
+    @Test func `too many and too few effects are findings`() {
         #expect(builder((0, 1), pushes: 1).codes(EffectRule.self).isEmpty)
-        #expect(builder((0, 1), pushes: 2).codes(EffectRule.self) == [.effectCount])
-        #expect(builder((1, 1), pushes: 0).codes(EffectRule.self) == [.effectCount])
+        #expect(builder((0, 1), pushes: 2).codes(EffectRule.self) == [.wrongEffectCount])
+        #expect(builder((1, 1), pushes: 0).codes(EffectRule.self) == [.wrongEffectCount])
         #expect(builder((1, nil), pushes: 5).codes(EffectRule.self).isEmpty)
     }
 
-    @Test func `effects to somebody else do not count`() {
+    @Test func `effects for other users do not count`() {
         var builder = builder((1, 1), pushes: 1)
         builder.subject.append(EvidenceBuilder.push(to: "somebody-else"))
         #expect(builder.codes(EffectRule.self).isEmpty)
     }
 
-    @Test func `none from a backend that never pushed proves nothing`() {
+    @Test func `zero effects of a backend that never pushed are inconclusive`() {
         var builder = builder((0, 1), pushes: 0)
         builder.sight.seesEffects = false
         #expect(builder.codes(EffectRule.self) == [.unobservable])
@@ -50,10 +50,14 @@ struct EffectRuleTests {
     @Test func `attempts of one push share their key`() {
         #expect(builder((1, 2), pushes: 2, keys: ["k", "k"]).codes(EffectRule.self).isEmpty)
         #expect(
-            builder((1, 2), pushes: 2, keys: ["k", "l"]).codes(EffectRule.self) == [.keyChanged]
+            builder((1, 2), pushes: 2, keys: ["k", "l"]).codes(EffectRule.self) == [
+                .idempotencyKeyChanged
+            ]
         )
         #expect(
-            builder((1, 2), pushes: 2, keys: [nil, nil]).codes(EffectRule.self) == [.keyChanged]
+            builder((1, 2), pushes: 2, keys: [nil, nil]).codes(EffectRule.self) == [
+                .idempotencyKeyChanged
+            ]
         )
         #expect(builder((1, 2), pushes: 1, keys: ["k"]).codes(EffectRule.self) == [.unobservable])
     }

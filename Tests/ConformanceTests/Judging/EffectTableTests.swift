@@ -47,12 +47,12 @@ struct EffectTableTests {
         }
         var effect = EvidenceBuilder.effect(1...1)
         (effect.user, effect.audience) = (nil, audience)
-        #expect(codes(effect, [push]) == (isReached ? [] : [.effectCount]))
+        #expect(codes(effect, [push]) == (isReached ? [] : [.wrongEffectCount]))
         effect.says = push.effects[0].content
         #expect(codes(effect, [push], rule: GoldenRule.self) == (isReached ? [] : [.effectContent]))
     }
 
-    @Test func `whom a message reached instead stands beside whom it should have`() throws {
+    @Test func `unexpected recipients are shown next to the expected ones`() throws {
         var push = EvidenceBuilder.push(to: Self.ada)
         push.effects[0].recipients.append("everyone")
         var effect = EvidenceBuilder.effect(1...1)
@@ -67,7 +67,7 @@ struct EffectTableTests {
     // MARK: Keys
 
     @Test(
-        "as many keys as events, and one on every attempt",
+        "one key per event, the same on every attempt",
         arguments: [
             (["a"], 1, true), (["a", "a"], 1, true), (["a", "b"], 1, false),
             (["a", "a", "b"], 2, true), (["a", "a", "a"], 2, false), (["a", nil], 1, false),
@@ -78,29 +78,29 @@ struct EffectTableTests {
         var effect = EvidenceBuilder.effect { $0.countMin = 0 }
         (effect.user, effect.keyCount) = (nil, count)
         let attempts = keys.map { EvidenceBuilder.push(to: Self.ada, key: $0) }
-        #expect(codes(effect, attempts) == (isRight ? [] : [.keyChanged]))
+        #expect(codes(effect, attempts) == (isRight ? [] : [.idempotencyKeyChanged]))
     }
 
     // MARK: Counting
 
     @Test(
-        "a number is right inside its bounds and nowhere else",
+        "a number passes only inside its bounds",
         arguments: [0...0, 0...1, 1...1, 1...3, 2...2],
         0...5
     )
     func counts(range: ClosedRange<Int>, count: Int) {
         let found = codes(EvidenceBuilder.effect(range), pushes(count))
-        #expect(found == (range.contains(count) ? [] : [.effectCount]))
+        #expect(found == (range.contains(count) ? [] : [.wrongEffectCount]))
     }
 
     @Test func `without a bound above, any number is enough`() {
         let effect = EvidenceBuilder.effect { $0.countMin = 2 }
-        #expect(codes(effect, pushes(1)) == [.effectCount])
+        #expect(codes(effect, pushes(1)) == [.wrongEffectCount])
         #expect(codes(effect, pushes(2)).isEmpty)
         #expect(codes(effect, pushes(50)).isEmpty)
     }
 
-    @Test func `too many is final, too few may still come`() throws {
+    @Test func `too many is final, too few may still change`() throws {
         func finding(_ count: Int) throws -> Finding {
             try #require(
                 EffectRule.findings(
@@ -117,16 +117,16 @@ struct EffectTableTests {
         #expect(try finding(0).expected == "exactly 1 onesignal.notification to ada")
     }
 
-    @Test func `only this kind to this user counts`() {
+    @Test func `only effects of this kind for this user count`() {
         let mine = EvidenceBuilder.effect(1...1)
         #expect(codes(mine, pushes(1) + pushes(3, to: Self.bob)).isEmpty)
-        #expect(codes(mine, pushes(1, to: Self.bob)) == [.effectCount])
+        #expect(codes(mine, pushes(1, to: Self.bob)) == [.wrongEffectCount])
         let anyone = EvidenceBuilder.effect(user: nil, 2...2)
         #expect(codes(anyone, pushes(1) + pushes(1, to: Self.bob)).isEmpty)
         var tag = EvidenceBuilder.push(to: Self.ada)
         tag.effects[0].kind = "onesignal.tags"
         #expect(codes(mine, pushes(1) + [tag]).isEmpty)
-        #expect(codes(mine, [tag]) == [.effectCount])
+        #expect(codes(mine, [tag]) == [.wrongEffectCount])
     }
 
     @Test func `one push to several people reaches each of them`() {
@@ -136,17 +136,17 @@ struct EffectTableTests {
         #expect(codes(EvidenceBuilder.effect(user: "bob", 1...1), [both]).isEmpty)
     }
 
-    @Test func `a push that was accepted and whose answer was lost took place`() {
+    @Test func `an accepted push with a lost response counts`() {
         var lost = EvidenceBuilder.push(to: Self.ada)
         lost.outcome = .answerLost(nil)
         #expect(codes(EvidenceBuilder.effect(1...1), [lost]).isEmpty)
     }
 
     @Test(
-        "no push of a backend that was never seen to push proves nothing",
+        "zero pushes of a backend that was never seen to push are inconclusive",
         arguments: [(false, false, true), (false, true, false), (true, false, false)]
     )
-    func blindness(sees: Bool, isDeclared: Bool, isDoubt: Bool) {
+    func invisiblePurchaseReason(sees: Bool, isDeclared: Bool, isDoubt: Bool) {
         let found = codes(EvidenceBuilder.effect(0...0), []) {
             $0.sight.seesEffects = sees
             if isDeclared { $0.profile.unsupported = [.push] }
@@ -154,7 +154,7 @@ struct EffectTableTests {
         #expect(found == (isDoubt ? [.unobservable] : []))
     }
 
-    @Test func `an expectation that counts nothing is another rule's`() {
+    @Test func `an expectation without a count is judged by another rule`() {
         let found = codes(EvidenceBuilder.effect { $0.isPersonal = true }, []) {
             $0.sight.seesEffects = false
         }
@@ -164,9 +164,10 @@ struct EffectTableTests {
     // MARK: Keys
 
     private static let keys: [([String?], [FindingCode])] = [
-        (["k", "k"], []), (["k", "l"], [.keyChanged]), (["k", nil], [.keyChanged]),
-        ([nil, nil], [.keyChanged]), (["k"], [.unobservable]), ([], [.unobservable]),
-        (["k", "k", "l"], [.keyChanged]),
+        (["k", "k"], []), (["k", "l"], [.idempotencyKeyChanged]),
+        (["k", nil], [.idempotencyKeyChanged]),
+        ([nil, nil], [.idempotencyKeyChanged]), (["k"], [.unobservable]), ([], [.unobservable]),
+        (["k", "k", "l"], [.idempotencyKeyChanged]),
     ]
 
     @Test("attempts of one push share their key", arguments: keys)
@@ -178,7 +179,7 @@ struct EffectTableTests {
         #expect(found == expected)
     }
 
-    @Test func `the older name of the key is a key`() {
+    @Test func `the older name of the key is accepted`() {
         var old = EvidenceBuilder.attempt(200, key: nil)
         old.request.body = JSONValue.object(["external_id": "k"]).bytes
         let effect = EvidenceBuilder.effect { $0.hasSteadyKey = true }
@@ -186,51 +187,53 @@ struct EffectTableTests {
         #expect(codes(effect, [old, EvidenceBuilder.push(to: Self.ada, key: "k")]).isEmpty)
     }
 
-    @Test func `attempts that the provider refused carry the key too`() {
+    @Test func `refused attempts carry the key too`() {
         let effect = EvidenceBuilder.effect { $0.hasSteadyKey = true }
         let refused = EvidenceBuilder.attempt(503, key: "other")
-        #expect(codes(effect, [refused, EvidenceBuilder.push(to: Self.ada)]) == [.keyChanged])
+        #expect(
+            codes(effect, [refused, EvidenceBuilder.push(to: Self.ada)]) == [.idempotencyKeyChanged]
+        )
     }
 
     // MARK: More than the twin
 
-    @Test("effects beyond the twin's are bounded", arguments: [(0, 0), (1, 1), (2, 1), (3, 3)])
+    @Test("effects beyond the baseline are limited", arguments: [(0, 0), (1, 1), (2, 1), (3, 3)])
     func added(mine: Int, max: Int) {
         var builder = EvidenceBuilder.compared(.before) { id in
             (0..<mine + 1).map { _ in EvidenceBuilder.push(to: id) }
-        } twins: { _, id in
+        } baselines: { _, id in
             [EvidenceBuilder.push(to: id)]
         }
         builder.contract.expectation.effects = [EvidenceBuilder.effect { $0.addedMax = max }]
-        #expect(builder.codes(EffectRule.self) == (mine > max ? [.effectCount] : []))
+        #expect(builder.codes(EffectRule.self) == (mine > max ? [.wrongEffectCount] : []))
     }
 
     @Test(
-        "what the steps add for two people is as many",
+        "the steps add the same number of effects for two people",
         arguments: [(1, 1), (0, 1), (2, 1), (0, 0)]
     )
-    func addedLike(mine: Int, theirs: Int) {
+    func addsSameNumberForBothUsers(mine: Int, theirs: Int) {
         var builder = EvidenceBuilder.compared(.before) { id in
             (0..<mine + 2).map { _ in EvidenceBuilder.push(to: id) }
                 + (0..<theirs).map { _ in EvidenceBuilder.push(to: Self.bob) }
-        } twins: { _, id in
+        } baselines: { _, id in
             (0..<2).map { _ in EvidenceBuilder.push(to: id) }
         }
         builder.contract.expectation.effects = [EvidenceBuilder.effect { $0.addedLike = "bob" }]
-        #expect(builder.codes(EffectRule.self) == (mine == theirs ? [] : [.effectCount]))
+        #expect(builder.codes(EffectRule.self) == (mine == theirs ? [] : [.wrongEffectCount]))
     }
 
     @Test(
-        "beside a run without the steps only what they add is compared",
+        "only the effects added by the steps are compared with the baseline",
         arguments: [true, false]
     )
-    func unlikeAdded(isSame: Bool) {
+    func comparesOnlyAddedEffects(isSame: Bool) {
         var builder = EvidenceBuilder.compared(.before) { id in
             [
                 EvidenceBuilder.push(to: id, "Welcome"), EvidenceBuilder.push(to: id, "Ended"),
                 EvidenceBuilder.push(to: Self.bob, isSame ? "Ended" : "Another runs"),
             ]
-        } twins: { _, id in
+        } baselines: { _, id in
             [EvidenceBuilder.push(to: id, "Welcome")]
         }
         builder.contract.expectation.effects = [
@@ -238,12 +241,12 @@ struct EffectTableTests {
                 ($0.unlike, $0.countMin) = ("bob", 0)
             }
         ]
-        #expect(builder.codes(PushRule.self) == (isSame ? [.sameText] : []))
+        #expect(builder.codes(PushRule.self) == (isSame ? [.sameMessage] : []))
     }
 
     // MARK: Addresses
 
-    @Test func `a push is for the users of the case under any of their ids`() {
+    @Test func `a push to any ID of a case user counts for the case`() {
         let namespace = Namespace(name: "namespace-0", idForm: .string)
         let effect = EvidenceBuilder.effect { $0.isPersonal = true }
         func codes(_ recipients: [String]) -> [FindingCode] {
@@ -253,15 +256,15 @@ struct EffectTableTests {
         }
         #expect(codes([Self.ada]).isEmpty)
         #expect(codes([namespace.anonymousID(of: "ada")]).isEmpty)
-        #expect(codes([]) == [.wrongAddress], "a segment names nobody")
-        #expect(codes([Self.ada, "stranger"]) == [.wrongAddress])
-        #expect(codes([Self.ada.uppercased()]) == [.wrongAddress])
-        #expect(codes([Self.bob]) == [.wrongAddress], "bob is not of this case")
+        #expect(codes([]) == [.wrongRecipient], "a segment names nobody")
+        #expect(codes([Self.ada, "stranger"]) == [.wrongRecipient])
+        #expect(codes([Self.ada.uppercased()]) == [.wrongRecipient])
+        #expect(codes([Self.bob]) == [.wrongRecipient], "bob is not of this case")
     }
 
     @Test(
-        "a call that was refused for its form reached nobody",
-        arguments: [(400, [FindingCode.wrongAddress]), (429, []), (500, []), (200, [])]
+        "a call refused as malformed reached no recipient",
+        arguments: [(400, [FindingCode.wrongRecipient]), (429, []), (500, []), (200, [])]
     )
     func form(status: Int, expected: [FindingCode]) {
         let effect = EvidenceBuilder.effect { $0.isPersonal = true }
@@ -278,7 +281,7 @@ struct EffectTableTests {
         (["Hi", "Bye"], ["Hi"], false),
     ]
 
-    @Test("what two people are told differs where their ways part", arguments: texts)
+    @Test("messages of two people are compared after masking", arguments: texts)
     func words(mine: [String], theirs: [String], isSame: Bool) {
         let exchanges =
             mine.map { EvidenceBuilder.push(to: Self.ada, $0) }
@@ -288,10 +291,10 @@ struct EffectTableTests {
             exchanges,
             rule: PushRule.self
         )
-        #expect(found == (isSame ? [.sameText] : []))
+        #expect(found == (isSame ? [.sameMessage] : []))
     }
 
-    @Test func `a text that names its reader is the same text`() {
+    @Test func `a message that contains the reader's name is the same message`() {
         let found = codes(
             EvidenceBuilder.effect { $0.unlike = "bob" },
             [
@@ -300,7 +303,7 @@ struct EffectTableTests {
             ],
             rule: PushRule.self
         )
-        #expect(found == [.sameText])
+        #expect(found == [.sameMessage])
     }
 
     private static let named: [(String, String, Bool)] = [
@@ -312,19 +315,19 @@ struct EffectTableTests {
         ("Hi \(ada)", "Hi stranger", false), ("Refunded, \(ada)", "Cancelled, \(bob)", false),
     ]
 
-    @Test("who reads himself is told no more than who reads herself", arguments: named)
+    @Test("gendered names do not make messages different", arguments: named)
     func readers(mine: String, theirs: String, isSame: Bool) {
         let found = codes(
             EvidenceBuilder.effect { $0.unlike = "bob" },
             [EvidenceBuilder.push(to: Self.ada, mine), EvidenceBuilder.push(to: Self.bob, theirs)],
             rule: PushRule.self
         )
-        #expect(found == (isSame ? [.sameText] : []))
+        #expect(found == (isSame ? [.sameMessage] : []))
     }
 
     // MARK: Attempts
 
-    @Test("attempts are counted whatever became of them", arguments: 0...6)
+    @Test("attempts are counted regardless of their outcome", arguments: 0...6)
     func attempts(count: Int) {
         let found = codes(
             EvidenceBuilder.effect { $0.attemptsMax = 3 },
@@ -334,25 +337,26 @@ struct EffectTableTests {
         #expect(found == (count > 3 ? [.tooManyAttempts] : []))
     }
 
-    @Test func `only notifications are attempts at one`() {
+    @Test func `only notification calls count as attempts`() {
         var user = EvidenceBuilder.attempt(200)
         user.request = HTTPMessage.Request("PATCH", "/apps/x/users/by/external_id/y")
-        var stranger = EvidenceBuilder.attempt(200)
-        stranger.from = .app
+        var unknownUser = EvidenceBuilder.attempt(200)
+        unknownUser.from = .app
         var query = EvidenceBuilder.attempt(200)
         query.request = HTTPMessage.Request("POST", "/notifications?c=push")
         let effect = EvidenceBuilder.effect { $0.attemptsMax = 0 }
-        #expect(codes(effect, [user, stranger], rule: PushRule.self).isEmpty)
+        #expect(codes(effect, [user, unknownUser], rule: PushRule.self).isEmpty)
         #expect(codes(effect, [query], rule: PushRule.self) == [.tooManyAttempts])
     }
 
     private static let pauses: [(String?, Int64, [FindingCode])] = [
-        ("1", 0, [.tooEarly]), ("1", 899_999, [.tooEarly]), ("1", 900_000, []),
-        ("60", 53_999_999, [.tooEarly]), ("60", 54_000_000, []), (nil, 0, []), ("soon", 0, []),
+        ("1", 0, [.retriedTooEarly]), ("1", 899_999, [.retriedTooEarly]), ("1", 900_000, []),
+        ("60", 53_999_999, [.retriedTooEarly]), ("60", 54_000_000, []), (nil, 0, []),
+        ("soon", 0, []),
         ("0", 0, []),
     ]
 
-    @Test("the next attempt waits as long as Retry-After says", arguments: pauses)
+    @Test("the next attempt waits for Retry-After", arguments: pauses)
     func pace(retryAfter: String?, wait: Int64, expected: [FindingCode]) {
         let found = codes(
             EvidenceBuilder.effect { $0.obeysRetryAfter = true },
@@ -365,17 +369,17 @@ struct EffectTableTests {
         #expect(found == expected)
     }
 
-    @Test func `without a 429 there is nothing to obey, and after one somebody has to try`() {
+    @Test func `a missing 429 requires no wait, and after a 429 a retry is required`() {
         let effect = EvidenceBuilder.effect { $0.obeysRetryAfter = true }
         #expect(codes(effect, [EvidenceBuilder.attempt(503)], rule: PushRule.self).isEmpty)
         let alone = [EvidenceBuilder.attempt(429, retryAfter: "1")]
-        #expect(codes(effect, alone, rule: PushRule.self) == [.effectCount])
+        #expect(codes(effect, alone, rule: PushRule.self) == [.wrongEffectCount])
     }
 
     // MARK: Tags
 
     @Test(
-        "each tag that RevenueCat keeps is its own",
+        "each tag reserved by RevenueCat is detected",
         arguments: RevenueCatState.integrationTags.sorted()
     )
     func reserved(tag: String) {
@@ -413,7 +417,7 @@ struct EffectTableTests {
         (["Hi", "Hi"], 1...2, []), (["Other"], 0...0, []), (["Hi"], 0...0, [.effectContent]),
     ]
 
-    @Test("only effects that say what was recorded count", arguments: recorded)
+    @Test("only messages with the recorded text count", arguments: recorded)
     func says(texts: [String], range: ClosedRange<Int>, expected: [FindingCode]) {
         let effect = EvidenceBuilder.effect(range) { $0.says = ["contents": ["en": "Hi"]] }
         let found = codes(
@@ -437,8 +441,8 @@ struct EffectTableTests {
             ([.asUsual, .asUsual], false, [], true), ([], false, [], true),
         ]
 
-    @Test("what a plan disturbs was called", arguments: plans)
-    func disturbance(
+    @Test("the provider call targeted by a fault was made", arguments: plans)
+    func fault(
         answers: [ProviderPlan.Answer],
         includesReads: Bool,
         calls: [String],
@@ -457,14 +461,14 @@ struct EffectTableTests {
         let builder = EvidenceBuilder.bought({ _ in }, exchanges).with {
             $0.contract.given = [.provider(plan)]
         }
-        #expect(builder.codes(DisturbanceRule.self) == (isMet ? [] : [.disturbanceMissed]))
+        #expect(builder.codes(PlannedFaultRule.self) == (isMet ? [] : [.faultMissed]))
     }
 
-    @Test func `calls to another provider meet no plan`() {
+    @Test func `calls to another provider are not affected by a plan`() {
         let plan = ProviderPlan(provider: .revenueCat, answers: [.reset])
         let builder = EvidenceBuilder.bought({ _ in }, [EvidenceBuilder.attempt(200)]).with {
             $0.contract.given = [.provider(plan)]
         }
-        #expect(builder.codes(DisturbanceRule.self) == [.disturbanceMissed])
+        #expect(builder.codes(PlannedFaultRule.self) == [.faultMissed])
     }
 }

@@ -10,9 +10,13 @@ struct EvidenceBuilder {
 
     var contract: Contract
     var profile: Profile
-    var sight = RunRecord.Sight(seesEffects: true, seesState: true, latency: .milliseconds(2))
+    var sight = RunRecord.Observability(
+        seesEffects: true,
+        seesState: true,
+        latency: .milliseconds(2)
+    )
     var subject: [Exchange] = []
-    var twins: [[Exchange]] = []
+    var baselines: [[Exchange]] = []
 
     init(_ deliveries: [Delivery] = [Self.purchase()], expectation: Expectation) {
         contract = Contract(
@@ -144,7 +148,7 @@ struct EvidenceBuilder {
             base: Self.base,
             began: Self.base + .seconds(3600),
             ended: Self.base + .seconds(3610),
-            exchanges: exchanges.map { $0.call == nil ? Services.understood($0) : $0 },
+            exchanges: exchanges.map { $0.call == nil ? Services.recognizingCall($0) : $0 },
             settling: .sentinel(quiet: .milliseconds(10))
         )
     }
@@ -154,8 +158,8 @@ struct EvidenceBuilder {
         return CaseEvidence(
             plan: plan,
             subject: record(plan.subject, subject, run: 0),
-            twins: twins.enumerated().map {
-                record(plan.twin ?? plan.subject, $0.element, run: $0.offset + 1)
+            baselines: baselines.enumerated().map {
+                record(plan.baseline ?? plan.subject, $0.element, run: $0.offset + 1)
             },
             profile: profile,
             sight: sight

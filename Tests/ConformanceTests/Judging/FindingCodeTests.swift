@@ -5,36 +5,36 @@ import Testing
 @Suite("Finding codes")
 struct FindingCodeTests {
     /// Codes that no judge makes, with who does.
-    private static let madeElsewhere: [FindingCode: String] = [
+    private static let codesProvenElsewhere: [FindingCode: String] = [
         .expired: "RunReport.expire, see ReportTests and RunReportTests: it depends on today"
     ]
 
-    @Test("a code appears where it has to", arguments: Proof.all)
-    func appears(proof: Proof) {
+    @Test("a code appears for its failing example", arguments: FindingExample.all)
+    func appears(proof: FindingExample) {
         let (verdict, findings) = Judge.judge(proof.broken())
         #expect(findings.map(\.code).contains(proof.code))
         #expect(verdict == (proof.code.isInconclusive ? .inconclusive : .failed))
     }
 
-    @Test("a near miss passes", arguments: Proof.all)
-    func staysAway(proof: Proof) {
+    @Test("a near miss passes", arguments: FindingExample.all)
+    func nearMissPasses(proof: FindingExample) {
         let (verdict, findings) = Judge.judge(proof.right())
         #expect(findings == [], "\(findings.map(\.actual))")
         #expect(verdict == .passed)
     }
 
-    @Test("every code is proven", arguments: FindingCode.allCases)
+    @Test("every code has an example", arguments: FindingCode.allCases)
     func isProven(code: FindingCode) {
-        let isProven = Proof.all.contains { $0.code == code }
-        if let maker = Self.madeElsewhere[code] {
+        let isProven = FindingExample.all.contains { $0.code == code }
+        if let maker = Self.codesProvenElsewhere[code] {
             #expect(!isProven, "it has a proof; take it off the list (\(maker))")
         } else {
             #expect(isProven, "add a proof with a near miss to Proofs.swift")
         }
     }
 
-    @Test("a finding says what was expected, what came and what to do", arguments: Proof.all)
-    func explains(proof: Proof) throws {
+    @Test("a finding contains expectation, observation and remedy", arguments: FindingExample.all)
+    func explains(proof: FindingExample) throws {
         let findings = Judge.judge(proof.broken()).findings
         let finding = try #require(findings.first { $0.code == proof.code })
         for text in [finding.expected, finding.actual, finding.remedy] {
@@ -44,14 +44,14 @@ struct FindingCodeTests {
         #expect(finding.rule == proof.code.rule)
     }
 
-    @Test("judging does not depend on when or how often it is done", arguments: Proof.all)
-    func isPure(proof: Proof) {
+    @Test("judging is deterministic", arguments: FindingExample.all)
+    func isPure(proof: FindingExample) {
         let evidence = proof.broken()
         #expect(Judge.judge(evidence).findings == Judge.judge(evidence).findings)
     }
 
-    @Test("findings survive being written down", arguments: Proof.all)
-    func survivesSaving(proof: Proof) throws {
+    @Test("findings survive saving", arguments: FindingExample.all)
+    func survivesSaving(proof: FindingExample) throws {
         let evidence = proof.broken()
         let result = CaseResult(judging: evidence)
         let report = RunReport(of: [result])
@@ -64,7 +64,7 @@ struct FindingCodeTests {
 
     // MARK: Numbers and names
 
-    @Test("a code's number tells what it is about", arguments: FindingCode.allCases)
+    @Test("a code's number gives its category", arguments: FindingCode.allCases)
     func number(code: FindingCode) throws {
         let text = code.rawValue
         #expect(text.count == 4 && text.hasPrefix("E"))
@@ -79,26 +79,27 @@ struct FindingCodeTests {
 
     /// Codes of which time alone could make none: something that has to come may still come.
     private static let improving: Set<FindingCode> = [
-        .effectMissing, .effectCount, .stateDiffers, .stateValue, .userMissing, .keyChanged,
+        .effectMissing, .wrongEffectCount, .stateDiffers, .wrongStateValue, .userMissing,
+        .idempotencyKeyChanged,
         .effectContent, .commandMissing, .identitySplit, .registrationLost, .startTooSlow,
-        .wrongPerson, .screenDiffers, .personalDataKept, .disturbanceMissed, .readingAbsent,
+        .wrongUser, .screenDiffers, .personalDataKept, .faultMissed, .mappedPathAbsent,
     ]
 
-    @Test("only what is missing may still come", arguments: FindingCode.allCases)
-    func mayImprove(code: FindingCode) {
+    @Test("only missing effects may still arrive", arguments: FindingCode.allCases)
+    func mayResolveWithLongerWait(code: FindingCode) {
         let finding = Finding(code, expected: "a", actual: "b")
-        #expect(Judge.mayImprove([finding]) == Self.improving.contains(code))
+        #expect(Judge.mayResolveWithLongerWait([finding]) == Self.improving.contains(code))
         let final = Finding(code, expected: "a", actual: "b", isFinal: true)
-        #expect(!Judge.mayImprove([final]))
+        #expect(!Judge.mayResolveWithLongerWait([final]))
         let extra = Finding(.effectExtra, expected: "a", actual: "b")
-        #expect(!Judge.mayImprove([finding, extra]), "what is there cannot go away")
+        #expect(!Judge.mayResolveWithLongerWait([finding, extra]), "what is there cannot go away")
     }
 
-    @Test func `nothing found cannot improve`() {
-        #expect(!Judge.mayImprove([]))
+    @Test func `a case without findings cannot improve`() {
+        #expect(!Judge.mayResolveWithLongerWait([]))
     }
 
-    @Test("only comparisons rest on what is steady", arguments: FindingCode.allCases)
+    @Test("only comparison findings depend on stable values", arguments: FindingCode.allCases)
     func volatility(code: FindingCode) {
         let finding = Finding(code, expected: "a", actual: "b")
         let isComparison = code == .stateDiffers || code == .effectDiffers

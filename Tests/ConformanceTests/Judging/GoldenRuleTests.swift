@@ -6,7 +6,7 @@ struct GoldenRuleTests {
     private func request(_ name: String, body: JSONValue, answer: JSONValue) -> AppRequest {
         var request = AppRequest(name: name, method: "POST", target: "/x/{{user.ada}}")
         request.body = .json(body)
-        var pattern = AnswerPattern(status: 200, location: EvidenceBuilder.location)
+        var pattern = ResponsePattern(status: 200, location: EvidenceBuilder.location)
         pattern.body = .json(answer)
         request.answer = pattern
         return request
@@ -34,7 +34,7 @@ struct GoldenRuleTests {
     }
 
     @Test(
-        "a matcher takes its kind and nothing else",
+        "a matcher accepts only its kind",
         arguments: [
             ("{{any}}", "1", true), ("{{any.text}}", #""x""#, true), ("{{any.text}}", "1", false),
             ("{{any.number}}", "1.5", true), ("{{any.number}}", #""1""#, false),
@@ -76,7 +76,7 @@ struct GoldenRuleTests {
     }
 
     /// A cookie beside a date that nobody knows: what stands around the matchers is exact.
-    @Test func `a name is learnt beside matchers`() {
+    @Test func `a name is captured next to matchers`() {
         var values = TemplateValues(
             namespace: Namespace(name: "n", idForm: .string),
             base: EvidenceBuilder.base
@@ -88,7 +88,7 @@ struct GoldenRuleTests {
         #expect(!values.match(pattern, "sid=A7; Path=/x; Expires=Wed; HttpOnly").isEmpty)
     }
 
-    @Test func `a long text with many matchers is read once`() {
+    @Test func `a long string with many matchers is read once`() {
         var values = TemplateValues(
             namespace: Namespace(name: "n", idForm: .string),
             base: EvidenceBuilder.base
@@ -99,7 +99,7 @@ struct GoldenRuleTests {
         #expect(values.match(.string(pattern), .string(text + "b")).isEmpty)
     }
 
-    @Test func `what an answer gave must come again`() {
+    @Test func `a value captured from a response must appear again`() {
         let first = request("one", body: [:], answer: ["token": "{{some.token1}}"])
         let second = request(
             "two",
@@ -109,25 +109,25 @@ struct GoldenRuleTests {
         let same = [answered("one", ["token": "T"]), answered("two", ["same": "T"])]
         #expect(findings([first, second], same).isEmpty)
         let other = [answered("one", ["token": "T"]), answered("two", ["same": "U"])]
-        #expect(findings([first, second], other).map(\.code) == [.answerDiffers])
+        #expect(findings([first, second], other).map(\.code) == [.responseDiffers])
     }
 
-    @Test func `objects are open, arrays are closed, and the first place is named`() throws {
+    @Test func `objects are open, arrays are closed, and the first difference is named`() throws {
         let wanted: JSONValue = ["a": 1, "list": [1, 2], "deep": ["x": "y"]]
         let one = request("one", body: [:], answer: wanted)
         let more = answered("one", ["a": 1, "list": [1, 2], "deep": ["x": "y"], "new": true])
         #expect(findings([one], [more]).isEmpty)
         let less = answered("one", ["a": 1, "list": [1], "deep": ["x": "z"]])
         let found = findings([one], [less])
-        #expect(found.map(\.code) == [.answerDiffers])
+        #expect(found.map(\.code) == [.responseDiffers])
         #expect(found.first?.expected.contains("/list") == true)
         #expect(found.first?.nearMiss.contains("/deep/x") == true)
         #expect(try #require(found.first).nearMiss.count <= 12)
         let status = findings([one], [answered("one", [:], status: 500)])
-        #expect(status.map(\.code) == [.answerStatus])
+        #expect(status.map(\.code) == [.responseStatus])
     }
 
-    @Test func `what came closest is shown without its secrets`() throws {
+    @Test func `the closest message is shown without its secrets`() throws {
         let wanted: JSONValue = ["claimToken": "{{some.token1}}", "plan": "gold"]
         let one = request("one", body: ["proof": "{{some.token1}}"], answer: wanted)
         let seen = answered("one", ["claimToken": "hidden-value-1", "plan": "none"])
@@ -141,7 +141,7 @@ struct GoldenRuleTests {
         #expect(!"\(refused)".contains("hidden-value-2"))
     }
 
-    @Test func `a message counts only when it says what was recorded`() {
+    @Test func `a message counts only if it has the recorded text`() {
         var effect = EffectExpectation(
             kind: "onesignal.notification",
             user: "ada",
@@ -162,7 +162,7 @@ struct GoldenRuleTests {
         #expect(found.first?.nearMiss.contains("/contents/en") == true)
         let twice = findings([], [good, good], effects: [effect])
         #expect(twice.map(\.code) == [.effectContent])
-        let stranger = findings([], [EvidenceBuilder.push(to: "bob")], effects: [effect])
-        #expect(stranger.first?.nearMiss.contains("/to") == true)
+        let unknownUser = findings([], [EvidenceBuilder.push(to: "bob")], effects: [effect])
+        #expect(unknownUser.first?.nearMiss.contains("/to") == true)
     }
 }

@@ -8,7 +8,7 @@ struct GoldenTableTests {
 
     private static func request(_ name: String, _ pattern: JSONValue?, status: Int = 200) -> Step {
         var request = AppRequest(name: name, method: "GET", target: "/" + name)
-        var answer = AnswerPattern(status: status, location: EvidenceBuilder.location)
+        var answer = ResponsePattern(status: status, location: EvidenceBuilder.location)
         answer.body = pattern.map(AppRequest.Body.json)
         request.answer = answer
         return .request(request)
@@ -38,18 +38,18 @@ struct GoldenTableTests {
     private static let outcomes: [(Exchange.Outcome?, [FindingCode])] = [
         (nil, [.setupFailed]), (.answered(HTTPMessage.Response(200, json: ["a": 1])), []),
         (.answered(HTTPMessage.Response(200, json: ["a": 1, "b": 2])), []),
-        (.answered(HTTPMessage.Response(200, json: ["a": 2])), [.answerDiffers]),
-        (.answered(HTTPMessage.Response(200, json: [:])), [.answerDiffers]),
-        (.answered(HTTPMessage.Response(200, json: [])), [.answerDiffers]),
-        (.answered(HTTPMessage.Response(200, body: Array("a".utf8))), [.answerDiffers]),
-        (.answered(HTTPMessage.Response(200)), [.answerDiffers]),
-        (.answered(HTTPMessage.Response(201, json: ["a": 1])), [.answerStatus]),
-        (.answered(HTTPMessage.Response(500, json: ["a": 2])), [.answerStatus]),
-        (.failed(.timedOut, "60 s"), [.noAnswer]), (.pending, [.noAnswer]),
-        (.answerLost(nil), [.noAnswer]), (.requestCut, [.noAnswer]),
+        (.answered(HTTPMessage.Response(200, json: ["a": 2])), [.responseDiffers]),
+        (.answered(HTTPMessage.Response(200, json: [:])), [.responseDiffers]),
+        (.answered(HTTPMessage.Response(200, json: [])), [.responseDiffers]),
+        (.answered(HTTPMessage.Response(200, body: Array("a".utf8))), [.responseDiffers]),
+        (.answered(HTTPMessage.Response(200)), [.responseDiffers]),
+        (.answered(HTTPMessage.Response(201, json: ["a": 1])), [.responseStatus]),
+        (.answered(HTTPMessage.Response(500, json: ["a": 2])), [.responseStatus]),
+        (.failed(.timedOut, "60 s"), [.noResponse]), (.pending, [.noResponse]),
+        (.answerLost(nil), [.noResponse]), (.requestCut, [.noResponse]),
     ]
 
-    @Test("an answer is compared when it has the status", arguments: outcomes)
+    @Test("a response is compared if its status matches", arguments: outcomes)
     func outcome(outcome: Exchange.Outcome?, codes: [FindingCode]) {
         let seen = outcome.map { [Self.answered("one", $0)] } ?? []
         #expect(
@@ -57,17 +57,17 @@ struct GoldenTableTests {
         )
     }
 
-    @Test func `a request without a pattern of a body is judged by its status`() {
+    @Test func `a request without a body pattern is judged by its status`() {
         let steps = [Self.request("one", nil, status: 404)]
         func codes(_ status: Int) -> [FindingCode] {
             let seen = [Self.answered("one", .answered(HTTPMessage.Response(status)))]
             return builder(steps, seen).codes(GoldenRule.self)
         }
         #expect(codes(404).isEmpty)
-        #expect(codes(200) == [.answerStatus])
+        #expect(codes(200) == [.responseStatus])
     }
 
-    @Test func `each step that differs is named, and no other`() {
+    @Test func `each differing step is named, and no other`() {
         let steps = ["one", "two", "three", "four"].map { Self.request($0, ["a": 1]) }
         let seen = [
             Self.answered("one", .answered(HTTPMessage.Response(200, json: ["a": 1]))),
@@ -79,13 +79,13 @@ struct GoldenTableTests {
             GoldenRule.differingSteps(of: builder.evidence.subject) == ["two", "three", "four"]
         )
         #expect(
-            builder.codes(GoldenRule.self) == [.answerDiffers, .answerStatus, .setupFailed]
+            builder.codes(GoldenRule.self) == [.responseDiffers, .responseStatus, .setupFailed]
         )
     }
 
-    @Test func `an event's answer is compared, and its status is judged where all events are`() {
+    @Test func `an event response is compared, and its status is judged with all events`() {
         var delivery = EvidenceBuilder.purchase()
-        var pattern = AnswerPattern(status: 200, location: EvidenceBuilder.location)
+        var pattern = ResponsePattern(status: 200, location: EvidenceBuilder.location)
         pattern.body = .json(["received": true])
         delivery.answerPattern = pattern
         func codes(_ response: HTTPMessage.Response) -> [FindingCode] {
@@ -96,14 +96,14 @@ struct GoldenTableTests {
             .codes(GoldenRule.self)
         }
         #expect(codes(HTTPMessage.Response(200, json: ["received": true])).isEmpty)
-        #expect(codes(HTTPMessage.Response(200, json: ["received": false])) == [.answerDiffers])
+        #expect(codes(HTTPMessage.Response(200, json: ["received": false])) == [.responseDiffers])
         #expect(codes(HTTPMessage.Response(500)).isEmpty)
         #expect(builder([.deliver(delivery)], []).codes(GoldenRule.self).isEmpty)
     }
 
-    @Test func `of several attempts at an event the last answer counts`() {
+    @Test func `the response of the last attempt at an event counts`() {
         var delivery = EvidenceBuilder.purchase()
-        var pattern = AnswerPattern(status: 200, location: EvidenceBuilder.location)
+        var pattern = ResponsePattern(status: 200, location: EvidenceBuilder.location)
         pattern.body = .json(["n": 2])
         delivery.answerPattern = pattern
         let attempts = (1...2).map { number in
@@ -115,10 +115,10 @@ struct GoldenTableTests {
         }
         #expect(builder([.deliver(delivery)], attempts).codes(GoldenRule.self).isEmpty)
         let swapped = Array(attempts.reversed())
-        #expect(builder([.deliver(delivery)], swapped).codes(GoldenRule.self) == [.answerDiffers])
+        #expect(builder([.deliver(delivery)], swapped).codes(GoldenRule.self) == [.responseDiffers])
     }
 
-    @Test("what came closest has at most twelve lines", arguments: [1, 2, 3, 4, 30])
+    @Test("the closest message is shown with at most twelve lines", arguments: [1, 2, 3, 4, 30])
     func nearMiss(count: Int) throws {
         func body(_ value: Int64) -> JSONValue {
             var object = JSONObject()
@@ -133,7 +133,7 @@ struct GoldenTableTests {
         if count > 3 { #expect(finding.nearMiss.last == "… and \(count - 3) more differences") }
     }
 
-    @Test func `a case that says nothing golden has nothing for this rule`() {
+    @Test func `a case without golden expectations passes this rule`() {
         let plain = builder(
             [.deliver(EvidenceBuilder.purchase())],
             [EvidenceBuilder.delivery("purchase", .answered(HTTPMessage.Response(500)))]
@@ -148,7 +148,7 @@ struct GoldenTableTests {
         (2...3, 1, false), (2...3, 2, true), (2...3, 3, true), (2...3, 4, false), (nil, 9, true),
     ]
 
-    @Test("messages that say the same are counted", arguments: counts)
+    @Test("messages with the same text are counted", arguments: counts)
     func messages(range: ClosedRange<Int>?, count: Int, isMet: Bool) throws {
         let effect = EvidenceBuilder.effect(range) { $0.says = ["contents": ["en": "Welcome"]] }
         let others = [EvidenceBuilder.push(to: Self.ada, "Something else")]
@@ -178,7 +178,7 @@ struct GoldenTableTests {
         #expect(finding.nearMiss.contains("  + \"Hello\""))
     }
 
-    @Test func `a message to nobody is told as that`() throws {
+    @Test func `a message to no recipient is reported`() throws {
         let effect = EvidenceBuilder.effect(1...1) { $0.says = ["contents": ["en": "Welcome"]] }
         var push = EvidenceBuilder.push(to: "x")
         push.effects[0].recipients = []
@@ -197,7 +197,7 @@ struct GoldenTableTests {
         ([(0, 100), (1, 2), (3, 4), (5, 6)], 2), ([(5, 5), (5, 5)], 0),
     ]
 
-    @Test("copies overlap where one begins before another ends", arguments: races)
+    @Test("copies overlap if one begins before another ends", arguments: races)
     func overlap(spans: [(Int64, Int64?)], peak: Int) {
         var delivery = EvidenceBuilder.purchase()
         delivery.times = spans.count
@@ -213,7 +213,7 @@ struct GoldenTableTests {
         #expect(OverlapRule.overlap(in: builder.evidence.subject) == peak, "in any order")
     }
 
-    @Test func `a backend that takes one connection at a time decides no race`() {
+    @Test func `a backend that serves one connection at a time makes a race inconclusive`() {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
         builder.contract.expectation.overlapMin = 2
         builder.subject = [EvidenceBuilder.delivery()]
@@ -227,24 +227,24 @@ struct GoldenTableTests {
 
     // MARK: Twins that disagree
 
-    @Test func `where twins differ is told by place and by whom they told`() {
+    @Test func `differences between baseline runs are reported by location and recipient`() {
         let builder = EvidenceBuilder.compared(
             mine: { [EvidenceBuilder.push(to: $0), EvidenceBuilder.probe(["a": 1, "b": 1])] },
-            twins: { number, id in
+            baselines: { number, id in
                 [EvidenceBuilder.probe(["a": .integer(Int64(number)), "b": 1])]
                     + (0..<number).map { _ in EvidenceBuilder.push(to: id) }
             }
         )
         #expect(
-            builder.evidence.twinDisagreements
+            builder.evidence.baselineDisagreements
                 == ["subscription/a", "onesignal.notification to ‹ada›"]
         )
         let alike = EvidenceBuilder.compared(
             mine: { _ in [] },
-            twins: { _, id in [EvidenceBuilder.push(to: id), EvidenceBuilder.probe(["a": 1])] }
+            baselines: { _, id in [EvidenceBuilder.push(to: id), EvidenceBuilder.probe(["a": 1])] }
         )
-        #expect(alike.evidence.twinDisagreements.isEmpty)
-        #expect(alike.with { $0.twins = [] }.evidence.twinDisagreements.isEmpty)
+        #expect(alike.evidence.baselineDisagreements.isEmpty)
+        #expect(alike.with { $0.baselines = [] }.evidence.baselineDisagreements.isEmpty)
     }
 }
 

@@ -3,7 +3,7 @@ import Testing
 
 /// What a verdict must not depend on: names, the hour, and the order of what has nothing to do with
 /// each other.
-@Suite("Laws of judging")
+@Suite("Properties of judging")
 struct JudgePropertyTests {
     /// What a judge said, without its words.
     private struct Outcome: Equatable {
@@ -36,7 +36,7 @@ struct JudgePropertyTests {
         ]
 
         func evidence(seed: UInt64) -> CaseEvidence {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             var expectation = EvidenceBuilder.expectation(made.one(of: Self.relations))
             for name in names where made.bool() {
                 let low = made.int(0...2)
@@ -62,12 +62,12 @@ struct JudgePropertyTests {
             )
             builder.contract.steps[0] = .register(user: names[0])
             builder.subject = run(0, builder, &made)
-            builder.twins = (1...2).map { run($0, builder, &made) }
+            builder.baselines = (1...2).map { run($0, builder, &made) }
             let whole = builder.evidence
             return CaseEvidence(
                 plan: whole.plan,
                 subject: shifted(whole.subject),
-                twins: whole.twins.map(shifted),
+                baselines: whole.baselines.map(shifted),
                 profile: whole.profile,
                 sight: whole.sight
             )
@@ -76,7 +76,7 @@ struct JudgePropertyTests {
         private func run(
             _ number: Int,
             _ builder: EvidenceBuilder,
-            _ made: inout Arbitrary
+            _ made: inout ArbitraryValues
         ) -> [Exchange] {
             var lines: [Exchange] = []
             for (index, name) in names.enumerated() {
@@ -153,14 +153,14 @@ struct JudgePropertyTests {
 
     private static let seeds: Range<UInt64> = 0..<160
 
-    @Test func `the made-up cases pass and fail, each often enough to say something`() {
+    @Test func `generated cases pass and fail often enough`() {
         let verdicts = Self.seeds.map { MadeUpCase().judged(seed: $0).verdict }
         #expect(verdicts.count { $0 == .passed } > 5)
         #expect(verdicts.count { $0 == .failed } > 40)
     }
 
     @Test(
-        "names say nothing",
+        "names do not change the verdict",
         arguments: [
             ["zoe", "amy"], ["b", "a"], ["user", "delivery"], ["ada2", "ada"], ["ä", "ß"],
         ]
@@ -173,7 +173,7 @@ struct JudgePropertyTests {
     }
 
     @Test(
-        "the hour says nothing",
+        "the time of day does not change the verdict",
         arguments: [Duration.seconds(-86_400 * 400), .milliseconds(1), .seconds(86_400 * 3000)]
     )
     func hour(shift: Duration) {
@@ -183,27 +183,27 @@ struct JudgePropertyTests {
         }
     }
 
-    @Test func `the order of what concerns different people says nothing`() {
+    @Test func `the order of independent people does not change the verdict`() {
         for seed in Self.seeds {
             let (plain, other) = (MadeUpCase(), MadeUpCase(swaps: true))
             #expect(plain.judged(seed: seed) == other.judged(seed: seed), "seed \(seed)")
         }
     }
 
-    @Test func `what the backend only reads says nothing`() {
+    @Test func `read-only calls of the backend do not change the verdict`() {
         for seed in Self.seeds {
             let (plain, other) = (MadeUpCase(), MadeUpCase(hasNoise: true))
             #expect(plain.judged(seed: seed) == other.judged(seed: seed), "seed \(seed)")
         }
     }
 
-    @Test func `a case that passed passes when its twin was run a third time alike`() {
+    @Test func `a third equal baseline run keeps a passed verdict`() {
         for seed in Self.seeds {
             let evidence = MadeUpCase().evidence(seed: seed)
             let more = CaseEvidence(
                 plan: evidence.plan,
                 subject: evidence.subject,
-                twins: evidence.twins + evidence.twins.prefix(1),
+                baselines: evidence.baselines + evidence.baselines.prefix(1),
                 profile: evidence.profile,
                 sight: evidence.sight
             )
@@ -212,7 +212,7 @@ struct JudgePropertyTests {
     }
 
     /// Whatever else is wrong: trouble of the run decides nothing, and an end of the backend does.
-    @Test func `the end of the backend comes first, then doubts about the run, then the rules`() {
+    @Test func `a crashed backend ranks first, then run problems, then rules`() {
         for seed in Self.seeds {
             let evidence = MadeUpCase().evidence(seed: seed)
             func judged(_ change: (inout RunRecord) -> Void) -> Outcome {
@@ -222,7 +222,7 @@ struct JudgePropertyTests {
                     CaseEvidence(
                         plan: evidence.plan,
                         subject: subject,
-                        twins: evidence.twins,
+                        baselines: evidence.baselines,
                         profile: evidence.profile,
                         sight: evidence.sight
                     )
@@ -233,7 +233,7 @@ struct JudgePropertyTests {
             #expect(
                 judged { $0.backendExit = "signal 11" } == Outcome(.failed, [.backendExited])
             )
-            for trouble in [RunRecord.Trouble.backendGone("refused"), .journalGap] {
+            for trouble in [RunRecord.RunProblem.backendGone("refused"), .journalGap] {
                 #expect(
                     judged {
                         $0.trouble = trouble
@@ -245,7 +245,7 @@ struct JudgePropertyTests {
         }
     }
 
-    @Test func `a verdict says what its findings are`() {
+    @Test func `a verdict follows from its findings`() {
         for seed in Self.seeds {
             let outcome = MadeUpCase().judged(seed: seed)
             let codes = outcome.codes
@@ -259,14 +259,14 @@ struct JudgePropertyTests {
         }
     }
 
-    @Test func `what was missing may come, what is there stays`() {
+    @Test func `missing effects may arrive, present effects stay`() {
         for seed in Self.seeds {
             let evidence = MadeUpCase().evidence(seed: seed)
             let findings = Judge.judge(evidence).findings
             guard findings.contains(where: { $0.code == .effectExtra || $0.isFinal }) else {
                 continue
             }
-            #expect(!Judge.mayImprove(findings), "seed \(seed)")
+            #expect(!Judge.mayResolveWithLongerWait(findings), "seed \(seed)")
         }
     }
 }

@@ -4,23 +4,23 @@ import Testing
 @Suite("Judge")
 struct JudgeTests {
     /// Why a run says nothing, with the code that tells so.
-    private static let troubles: [(RunRecord.Trouble, FindingCode)] = [
+    private static let troubles: [(RunRecord.RunProblem, FindingCode)] = [
         (.registrationFailed(user: "ada", "500"), .setupFailed),
         (.backendGone("refused"), .backendGone), (.journalGap, .journalGap),
         (.restartFailed("did not come back"), .setupFailed),
-        (.probeFailed("exit 1"), .setupFailed), (.disturbanceMissed("no call"), .disturbanceMissed),
+        (.probeFailed("exit 1"), .setupFailed), (.faultMissed("no call"), .faultMissed),
         (.pageUnusable("blank"), .setupFailed),
     ]
 
     private func builder(_ relation: Expectation.Relation? = nil) -> EvidenceBuilder {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation(relation))
         builder.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["plan": "a"])]
-        if relation != nil { builder.twins = [builder.subject, builder.subject] }
+        if relation != nil { builder.baselines = [builder.subject, builder.subject] }
         return builder
     }
 
-    @Test("trouble of the run decides nothing, whatever it shows", arguments: troubles)
-    func subject(trouble: RunRecord.Trouble, code: FindingCode) {
+    @Test("a run problem makes the verdict inconclusive", arguments: troubles)
+    func subject(trouble: RunRecord.RunProblem, code: FindingCode) {
         var broken = builder()
         broken.subject = [EvidenceBuilder.delivery("purchase", .failed(.closed, "closed"))]
         let (verdict, findings) = Judge.judge(broken.evidence { $0.trouble = trouble })
@@ -28,16 +28,16 @@ struct JudgeTests {
         #expect(findings.map(\.code) == [code])
     }
 
-    @Test("trouble of a twin decides nothing either", arguments: troubles)
-    func twin(trouble: RunRecord.Trouble, code: FindingCode) {
+    @Test("a problem of a baseline run makes the verdict inconclusive", arguments: troubles)
+    func baseline(trouble: RunRecord.RunProblem, code: FindingCode) {
         let whole = builder(.once).evidence
-        for troubled in whole.twins.indices {
-            var twins = whole.twins
-            twins[troubled].trouble = trouble
+        for troubled in whole.baselines.indices {
+            var baselines = whole.baselines
+            baselines[troubled].trouble = trouble
             let evidence = CaseEvidence(
                 plan: whole.plan,
                 subject: whole.subject,
-                twins: twins,
+                baselines: baselines,
                 profile: whole.profile,
                 sight: whole.sight
             )
@@ -47,27 +47,27 @@ struct JudgeTests {
         }
     }
 
-    @Test func `who answers nobody any more is not excused by a twin that could not begin`() {
+    @Test func `an unresponsive backend is not excused by a baseline that could not begin`() {
         var builder = builder(.once)
         builder.subject[0] = EvidenceBuilder.delivery("purchase", .failed(.timedOut, "60 s"))
         let whole = builder.evidence
-        func verdict(_ trouble: RunRecord.Trouble) -> [FindingCode] {
-            var twins = whole.twins
-            twins[0].trouble = trouble
+        func verdict(_ trouble: RunRecord.RunProblem) -> [FindingCode] {
+            var baselines = whole.baselines
+            baselines[0].trouble = trouble
             let evidence = CaseEvidence(
                 plan: whole.plan,
                 subject: whole.subject,
-                twins: twins,
+                baselines: baselines,
                 profile: whole.profile,
                 sight: whole.sight
             )
             return Judge.judge(evidence).findings.map(\.code)
         }
-        #expect(verdict(.registrationFailed(user: "ada", "no complete answer")) == [.answerLate])
+        #expect(verdict(.registrationFailed(user: "ada", "no complete answer")) == [.responseLate])
         #expect(verdict(.backendGone("refused")) == [.backendGone], "somebody has ended it")
     }
 
-    @Test func `a backend that ended by itself has failed`() {
+    @Test func `a backend that exited by itself failed`() {
         let evidence = builder().evidence { $0.backendExit = "exit 1" }
         let (verdict, findings) = Judge.judge(evidence)
         #expect(verdict == .failed)
@@ -75,7 +75,7 @@ struct JudgeTests {
         #expect(findings.first?.actual == "exit 1")
     }
 
-    @Test func `that nobody listened any more does not excuse a backend that ended`() {
+    @Test func `connection refusals do not excuse a backend that exited`() {
         let evidence = builder().evidence {
             $0.backendExit = "exit 1"
             $0.trouble = .backendGone("the connection was refused")
@@ -83,32 +83,32 @@ struct JudgeTests {
         #expect(Judge.judge(evidence).findings.map(\.code) == [.backendExited])
     }
 
-    @Test func `a throttle outranks whatever else was found, here and in a twin`() {
+    @Test func `a throttle outranks other findings in the run and in the baseline`() {
         var own = builder()
         own.contract.expectation.states = [EvidenceBuilder.state("access", true)]
         own.subject = [
             EvidenceBuilder.delivery("purchase", .answered(HTTPMessage.Response(429))),
             EvidenceBuilder.probe(["access": false]),
         ]
-        var twin = EvidenceBuilder(expectation: EvidenceBuilder.expectation(.once))
-        twin.contract.expectation.states = own.contract.expectation.states
-        twin.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": false])]
-        twin.twins = [own.subject]
-        for evidence in [own.evidence, twin.evidence] {
+        var baseline = EvidenceBuilder(expectation: EvidenceBuilder.expectation(.once))
+        baseline.contract.expectation.states = own.contract.expectation.states
+        baseline.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": false])]
+        baseline.baselines = [own.subject]
+        for evidence in [own.evidence, baseline.evidence] {
             let (verdict, findings) = Judge.judge(evidence)
             #expect(verdict == .inconclusive)
             #expect(findings.map(\.code) == [.throttled])
         }
     }
 
-    @Test func `a failure wins over a doubt, and the doubt is not told`() {
+    @Test func `a failure outranks a doubt, and the doubt is not reported`() {
         var both = builder()
         both.contract.expectation.states = [EvidenceBuilder.state("access", true)]
         both.contract.expectation.effects = [EvidenceBuilder.effect { $0.hasSteadyKey = true }]
         both.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": false])]
         let (verdict, findings) = Judge.judge(both.evidence)
         #expect(verdict == .failed)
-        #expect(findings.map(\.code) == [.stateValue])
+        #expect(findings.map(\.code) == [.wrongStateValue])
     }
 
     @Test func `doubts alone make a case inconclusive`() {
@@ -119,7 +119,7 @@ struct JudgeTests {
         #expect(findings.map(\.code) == [.unobservable])
     }
 
-    @Test func `every broken expectation is told`() {
+    @Test func `every broken expectation is reported`() {
         var broken = builder()
         broken.contract.expectation.states = [EvidenceBuilder.state("access", true)]
         broken.contract.expectation.effects = [EvidenceBuilder.effect(1...1)]
@@ -128,7 +128,7 @@ struct JudgeTests {
             EvidenceBuilder.probe(["access": false]),
         ]
         let codes = Set(Judge.judge(broken.evidence).findings.map(\.code))
-        #expect(codes == [.answerStatus, .stateValue, .effectCount])
+        #expect(codes == [.responseStatus, .wrongStateValue, .wrongEffectCount])
     }
 
     @Test func `an empty run of an empty case passes`() {
@@ -152,7 +152,7 @@ struct JudgeTests {
         #expect(record.effects.map(\.effect.recipients) == [["x"]])
     }
 
-    @Test func `an event is read from the first attempt, however deep it nests`() {
+    @Test func `an event is read from the first attempt at any nesting depth`() {
         let deep = (0..<2000).reduce(JSONValue.null) { inner, _ in .array([inner]) }
         let record = builder().with {
             $0.subject = [
@@ -165,7 +165,7 @@ struct JudgeTests {
     }
 
     @Test(
-        "a probe's answer is a document, nothing, or not readable",
+        "a probe response is a document, nothing, or unreadable",
         arguments: [
             (200, "{\"a\":1}", ObservedState.document(["a": 1])), (204, "null", .missing),
             (200, "[]", .missing), (200, " {} ", .missing), (200, "0", .document(0)),
@@ -182,7 +182,7 @@ struct JudgeTests {
         #expect(ObservedState(exchange) == expected)
     }
 
-    @Test func `a probe without an answer, or with one that is no JSON, is not readable`() {
+    @Test func `a probe without a response or with invalid JSON is unreadable`() {
         var exchange = EvidenceBuilder.probe(nil)
         exchange.outcome = .failed(.closed, "closed")
         guard case .unreadable(let silence) = ObservedState(exchange) else {
@@ -198,7 +198,7 @@ struct JudgeTests {
         #expect(page.contains("not JSON"))
     }
 
-    @Test func `the last look counts, and one that is under way does not`() {
+    @Test func `the last completed probe counts`() {
         var pending = EvidenceBuilder.probe(["n": 3])
         pending.completed = nil
         let record = builder().with {
@@ -212,7 +212,7 @@ struct JudgeTests {
         #expect(record.state(of: "carol", probe: "subscription") == nil)
     }
 
-    @Test func `a push that did not come is told with the time that it had`() {
+    @Test func `a missing push is reported with the time that was waited`() {
         let builder = EvidenceBuilder.bought(
             { $0.effects = [EvidenceBuilder.effect { $0.countMin = 1 }] },
             [EvidenceBuilder.delivery()]
@@ -227,15 +227,15 @@ struct JudgeTests {
     }
 
     @Test(
-        "a backend that is silent for much longer than it paused before has given up",
+        "a backend that is silent for much longer than its retry pause has given up",
         arguments: [
             ([0, 1_000], 1_500, 1_000), ([0, 1_000], 6_000, 1_000), ([0, 1_000], 6_001, nil),
             ([0, 1_000, 3_000], 12_000, 2_000), ([0, 1_000, 3_000], 13_001, nil), ([0], 500, nil),
         ] as [([Int64], Int64, Int64?)]
     )
-    func givesUp(attempts: [Int64], lastLook: Int64, pause: Int64?) {
+    func givesUp(attempts: [Int64], lastProbeTime: Int64, pause: Int64?) {
         var look = EvidenceBuilder.probe(["access": true])
-        look.invoked = lastLook * 1000
+        look.invoked = lastProbeTime * 1000
         let calls = attempts.map { milliseconds in
             var push = EvidenceBuilder.push(to: "ada")
             push.invoked = milliseconds * 1000
@@ -247,7 +247,7 @@ struct JudgeTests {
     }
 
     @Test(
-        "a backend that is slow for most plain purchases is told so",
+        "a backend that is slow for most plain purchases is reported",
         arguments: [
             ([], nil), ([900], nil), ([1_000, 1_000], nil), ([20, 20, 5_000], nil),
             ([20, 3_140, 5_000], "takes 3.1 s"),

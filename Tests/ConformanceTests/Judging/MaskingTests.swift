@@ -14,7 +14,7 @@ struct MaskingTests {
         }.subject
     }
 
-    @Test("every id of a user becomes a name", arguments: Profile.IDForm.allCases)
+    @Test("every ID of a user is replaced with a name", arguments: Profile.IDForm.allCases)
     func ids(form: Profile.IDForm) {
         let record = record(form)
         let masking = Masking(record)
@@ -30,7 +30,10 @@ struct MaskingTests {
         #expect(masking.apply(["devices": .object(devices)]) == ["devices": .object(named)])
     }
 
-    @Test("ids in another case are ids", arguments: [Profile.IDForm.uuid, .string, .firebase])
+    @Test(
+        "IDs in another letter case are masked",
+        arguments: [Profile.IDForm.uuid, .string, .firebase]
+    )
     func cases(form: Profile.IDForm) {
         let record = record(form)
         let masking = Masking(record)
@@ -39,24 +42,24 @@ struct MaskingTests {
         #expect(masking.replaceIDs(in: id.lowercased()) == "‹ada›")
     }
 
-    @Test func `a stranger's id stays`() {
+    @Test func `the ID of an unknown user is kept`() {
         let masking = Masking(record())
-        let stranger = Namespace(name: "run-9999", idForm: .string).id(of: "ada")
-        #expect(masking.replaceIDs(in: stranger) == stranger)
+        let unknownUser = Namespace(name: "run-9999", idForm: .string).id(of: "ada")
+        #expect(masking.replaceIDs(in: unknownUser) == unknownUser)
         #expect(masking.replaceIDs(in: "") == "")
         #expect(masking.replaceIDs(in: "ada") == "ada", "a name is no id")
     }
 
-    @Test func `of two ids that begin alike the longer one is taken`() {
+    @Test func `of two IDs with a common prefix the longer one is masked`() {
         var record = record()
         record.plan.users = ["ada", "ada2"]
         let masking = Masking(record)
         #expect(masking.replaceIDs(in: record.namespace.id(of: "ada2")) == "‹ada2›")
     }
 
-    @Test func `masking twice is masking once`() {
+    @Test func `masking twice equals masking once`() {
         for seed in UInt64(0)..<300 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let record = record(made.one(of: Profile.IDForm.allCases))
             let masking = Masking(record)
             var document = made.json()
@@ -83,7 +86,7 @@ struct MaskingTests {
     ]
 
     /// The run of the evidence takes ten seconds from 15:13:20.
-    @Test("what the backend's clock wrote is masked, with two seconds of slack", arguments: moments)
+    @Test("timestamps of the backend's clock are masked within two seconds", arguments: moments)
     func clock(value: JSONValue, isMasked: Bool) {
         let masking = Masking(record())
         #expect(masking.apply(value) == (isMasked ? Masking.wallClock : value))
@@ -98,7 +101,7 @@ struct MaskingTests {
         ([1_795_000_000], nil),
     ]
 
-    @Test("seconds and milliseconds are told apart by their size", arguments: readings)
+    @Test("seconds and milliseconds are distinguished by magnitude", arguments: readings)
     func instant(value: JSONValue, milliseconds: Int64?) {
         #expect(Masking.instant(value)?.milliseconds == milliseconds)
     }
@@ -110,14 +113,14 @@ struct MaskingTests {
     {
         EvidenceBuilder.compared { _ in
             [EvidenceBuilder.probe(mine)]
-        } twins: { number, _ in
+        } baselines: { number, _ in
             [EvidenceBuilder.probe(number == 1 ? first : second)]
         }
     }
 
-    @Test func `equal runs never differ, whatever they show`() {
+    @Test func `equal runs never differ`() {
         for seed in UInt64(0)..<300 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let document = JSONValue.object(made.object())
             let builder = compared(
                 document,
@@ -128,9 +131,9 @@ struct MaskingTests {
         }
     }
 
-    @Test func `one steady leaf that differs is found, wherever it stands`() {
+    @Test func `one stable leaf that differs is found at any depth`() {
         for seed in UInt64(0)..<300 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let document = JSONValue.object(made.object())
             let leaves = document.places.filter {
                 !$0.tokens.isEmpty && document[$0]?.array == nil && document[$0]?.object == nil
@@ -143,9 +146,9 @@ struct MaskingTests {
         }
     }
 
-    @Test func `a leaf that differs between the twins is never a finding`() {
+    @Test func `a leaf that differs between baseline runs is never a finding`() {
         for seed in UInt64(0)..<300 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             let document = JSONValue.object(made.object())
             let places = document.places.filter { !$0.tokens.isEmpty }
             guard !places.isEmpty else { continue }
@@ -158,15 +161,17 @@ struct MaskingTests {
             }
             let builder = compared(with("one"), with("two"), with("three"))
             #expect(builder.codes(RelationRule.self).isEmpty, "seed \(seed) at \(place)")
-            #expect(StateComparison(builder.evidence).volatile == ["subscription/made\(place)"])
+            #expect(
+                StateComparison(builder.evidence).volatilePaths == ["subscription/made\(place)"]
+            )
         }
     }
 
-    @Test func `a row that is there in one run only is told, either way`() {
+    @Test func `a row that exists in one run only is reported, either way`() {
         func codes(_ mine: JSONValue?, _ theirs: JSONValue?) -> [FindingCode] {
             EvidenceBuilder.compared(.before) { _ in
                 [EvidenceBuilder.probe(mine, status: mine == nil ? 404 : 200)]
-            } twins: { _, _ in
+            } baselines: { _, _ in
                 [EvidenceBuilder.probe(theirs, status: theirs == nil ? 404 : 200)]
             }.codes(RelationRule.self)
         }
@@ -175,12 +180,12 @@ struct MaskingTests {
         #expect(codes(nil, nil).isEmpty)
     }
 
-    @Test func `a member that is missing differs from one that is null`() {
+    @Test func `a missing member differs from null`() {
         #expect(compared([:], ["a": .null], ["a": .null]).codes(RelationRule.self) != [])
     }
 
     @Test(
-        "places that the profile ignores hide what is inside and nothing beside it",
+        "ignored locations hide their contents only",
         arguments: [("/meta", true), ("/meta/n", true), ("/met", false), ("/meta/n/x", false)]
     )
     func ignored(pointer: String, isHidden: Bool) throws {
@@ -200,7 +205,7 @@ struct MaskingTests {
     ]
 
     /// The documents differ in a member that the profile does not map, the runs in a push.
-    @Test("only what is to be compared is compared", arguments: selections)
+    @Test("only the selected aspects are compared", arguments: selections)
     func aspects(
         compared: Set<Expectation.Aspect>,
         fields: [String],
@@ -212,7 +217,7 @@ struct MaskingTests {
                 EvidenceBuilder.push(to: id), EvidenceBuilder.push(to: id),
                 EvidenceBuilder.probe(["access": true, "source": "a"]),
             ]
-        } twins: { _, id in
+        } baselines: { _, id in
             [
                 EvidenceBuilder.push(to: id),
                 EvidenceBuilder.probe(["access": true, "source": "b"]),
@@ -226,7 +231,7 @@ struct MaskingTests {
     }
 
     @Test(
-        "fields that are named are the only ones that are compared",
+        "only the named fields are compared",
         arguments: [(["access"], []), (["expires"], [FindingCode.stateDiffers]), (["none"], [])]
             as [([String], [FindingCode])]
     )
@@ -248,7 +253,7 @@ struct MaskingTests {
         func codes(_ mine: [String], _ theirs: [String]) -> [FindingCode] {
             EvidenceBuilder.compared { id in
                 mine.map { EvidenceBuilder.push(to: id, $0) }
-            } twins: { _, id in
+            } baselines: { _, id in
                 theirs.map { EvidenceBuilder.push(to: id, $0) }
             }.codes(RelationRule.self)
         }
@@ -259,10 +264,10 @@ struct MaskingTests {
         #expect(codes([], []).isEmpty)
     }
 
-    @Test func `an effect for somebody else is a missing one and an extra one`() {
+    @Test func `an effect for another user is one missing and one extra effect`() {
         let builder = EvidenceBuilder.compared { _ in
             [EvidenceBuilder.push(to: "somebody")]
-        } twins: { _, id in
+        } baselines: { _, id in
             [EvidenceBuilder.push(to: id)]
         }
         #expect(Set(builder.codes(RelationRule.self)) == [.effectMissing, .effectExtra])
@@ -270,13 +275,13 @@ struct MaskingTests {
 
     @Test func `the order of unrelated lines changes nothing`() {
         for seed in UInt64(0)..<200 {
-            var made = Arbitrary(seed: seed)
+            var made = ArbitraryValues(seed: seed)
             var builder = EvidenceBuilder.compared { id in
                 [
                     EvidenceBuilder.push(to: id, "a"), EvidenceBuilder.push(to: id, "b"),
                     EvidenceBuilder.probe(["plan": "a"]),
                 ]
-            } twins: { _, id in
+            } baselines: { _, id in
                 [
                     EvidenceBuilder.push(to: id, "b"), EvidenceBuilder.push(to: id, "c"),
                     EvidenceBuilder.probe(["plan": "b"]),
@@ -288,11 +293,11 @@ struct MaskingTests {
         }
     }
 
-    @Test func `a twin that was throttled is no failed one`() {
+    @Test func `a throttled baseline is not a failed baseline`() {
         var builder = compared([:], [:], [:])
-        builder.twins[0][0].outcome = .answered(HTTPMessage.Response(429))
+        builder.baselines[0][0].outcome = .answered(HTTPMessage.Response(429))
         #expect(builder.codes(RelationRule.self) == [.throttled])
-        builder.twins[0][0].outcome = .failed(.closed, "reset")
-        #expect(builder.codes(RelationRule.self) == [.twinFailed])
+        builder.baselines[0][0].outcome = .failed(.closed, "reset")
+        #expect(builder.codes(RelationRule.self) == [.baselineFailed])
     }
 }

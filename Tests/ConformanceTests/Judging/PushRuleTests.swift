@@ -41,7 +41,7 @@ struct PushRuleTests {
     @Test func `a push to a stranger or to everyone is told`() {
         #expect(findings([EvidenceBuilder.push(to: ada)]) { $0.isPersonal = true }.isEmpty)
         let other = findings([EvidenceBuilder.push(to: "everyone")]) { $0.isPersonal = true }
-        #expect(other.map(\.code) == [.wrongAddress])
+        #expect(other.map(\.code) == [.wrongRecipient])
     }
 
     @Test func `an attempt before Retry-After is too early, and none at all is missing`() {
@@ -49,9 +49,9 @@ struct PushRuleTests {
             findings(exchanges) { $0.obeysRetryAfter = true }.map(\.code)
         }
         let refused = attempt(.rate(retryAfter: .seconds(1)), at: 0)
-        #expect(pace([refused, attempt(at: 100_000)]) == [.tooEarly])
+        #expect(pace([refused, attempt(at: 100_000)]) == [.retriedTooEarly])
         #expect(pace([refused, attempt(at: 1_100_000)]).isEmpty)
-        #expect(pace([refused]) == [.effectCount])
+        #expect(pace([refused]) == [.wrongEffectCount])
     }
 
     @Test func `a second Retry-After counts like the first`() {
@@ -60,9 +60,9 @@ struct PushRuleTests {
         }
         let first = attempt(.rate(retryAfter: .seconds(1)), at: 0)
         let second = attempt(.rate(retryAfter: .seconds(2)), at: 1_100_000)
-        #expect(pace([first, second, attempt(at: 1_200_000)]) == [.tooEarly])
+        #expect(pace([first, second, attempt(at: 1_200_000)]) == [.retriedTooEarly])
         #expect(pace([first, second, attempt(at: 3_200_000)]).isEmpty)
-        #expect(pace([first, second]) == [.effectCount])
+        #expect(pace([first, second]) == [.wrongEffectCount])
     }
 
     @Test func `more attempts than allowed are told`() {
@@ -78,13 +78,13 @@ struct PushRuleTests {
                 .map(\.code)
         }
         #expect(told([(ada, "Refunded"), (bob, "Cancelled")]).isEmpty)
-        #expect(told([(ada, "Cancelled"), (bob, "Cancelled")]) == [.sameText])
+        #expect(told([(ada, "Cancelled"), (bob, "Cancelled")]) == [.sameMessage])
         #expect(told([]).isEmpty)
     }
 
     @Test func `a push that the provider turned down for its form reached nobody`() {
         let refused = attempt(.form, at: 0)
-        #expect(findings([refused]) { $0.isPersonal = true }.map(\.code) == [.wrongAddress])
+        #expect(findings([refused]) { $0.isPersonal = true }.map(\.code) == [.wrongRecipient])
         #expect(findings([attempt(at: 0)]) { $0.isPersonal = true }.isEmpty)
     }
 

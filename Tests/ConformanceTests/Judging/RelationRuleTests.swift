@@ -25,7 +25,7 @@ struct RelationRuleTests {
     @Test func `runs that differ only in their ids are equal`() {
         var builder = builder()
         builder.subject = run(builder, 0, text: "Hi") { ["user": .string($0), "plan": "a"] }
-        builder.twins = (1...2).map { number in
+        builder.baselines = (1...2).map { number in
             run(builder, number, text: "Hi") { ["user": .string($0), "plan": "a"] }
         }
         #expect(builder.codes(RelationRule.self).isEmpty)
@@ -35,38 +35,41 @@ struct RelationRuleTests {
     @Test func `a second push is a finding`() {
         var builder = builder()
         builder.subject = run(builder, 0, pushes: 2) { _ in ["plan": "a"] }
-        builder.twins = (1...2).map { run(builder, $0) { _ in ["plan": "a"] } }
+        builder.baselines = (1...2).map { run(builder, $0) { _ in ["plan": "a"] } }
         #expect(builder.codes(RelationRule.self) == [.effectExtra])
     }
 
     @Test func `a missing push is a finding`() {
         var builder = builder(.undisturbed)
         builder.subject = run(builder, 0, pushes: 0) { _ in ["plan": "a"] }
-        builder.twins = (1...2).map { run(builder, $0) { _ in ["plan": "a"] } }
+        builder.baselines = (1...2).map { run(builder, $0) { _ in ["plan": "a"] } }
         #expect(builder.codes(RelationRule.self) == [.effectMissing])
     }
 
     @Test func `another text is a finding, unless the twins differ in it too`() {
         var builder = builder()
         builder.subject = run(builder, 0, text: "Hello") { _ in ["plan": "a"] }
-        builder.twins = (1...2).map { run(builder, $0, text: "Welcome") { _ in ["plan": "a"] } }
+        builder.baselines = (1...2).map { run(builder, $0, text: "Welcome") { _ in ["plan": "a"] } }
         #expect(builder.codes(RelationRule.self) == [.effectDiffers])
-        builder.twins[1] = run(builder, 2, text: "Moin") { _ in ["plan": "a"] }
+        builder.baselines[1] = run(builder, 2, text: "Moin") { _ in ["plan": "a"] }
         #expect(builder.codes(RelationRule.self).isEmpty)
     }
 
     @Test func `another state is a finding, a volatile one is masked and listed`() {
         var builder = builder()
         builder.subject = run(builder, 0) { _ in ["plan": "b", "row": 3] }
-        builder.twins = (1...2).map { number in
+        builder.baselines = (1...2).map { number in
             run(builder, number) { _ in ["plan": "a", "row": .integer(Int64(number))] }
         }
         #expect(builder.codes(RelationRule.self) == [.stateDiffers])
-        #expect(StateComparison(builder.evidence).volatile == ["subscription/row"])
+        #expect(StateComparison(builder.evidence).volatilePaths == ["subscription/row"])
         builder.subject = run(builder, 0) { _ in ["plan": "a", "row": 3] }
         #expect(builder.codes(RelationRule.self).isEmpty)
         builder.profile.probes[0].ignored.append(JSONPointer("/row") ?? JSONPointer())
-        #expect(StateComparison(builder.evidence).volatile.isEmpty, "who knows need not be told")
+        #expect(
+            StateComparison(builder.evidence).volatilePaths.isEmpty,
+            "who knows need not be told"
+        )
     }
 
     @Test func `keys that the backend draws are masked, a missing one is a finding`() {
@@ -76,12 +79,12 @@ struct RelationRuleTests {
             return ["plan": "a", "sessions": .object(sessions)]
         }
         builder.subject = run(builder, 0) { _ in sessions("x") }
-        builder.twins = (1...2).map { run in
+        builder.baselines = (1...2).map { run in
             self.run(builder, run) { _ in sessions("y\(run)") }
         }
         #expect(builder.codes(RelationRule.self).isEmpty)
-        #expect(StateComparison(builder.evidence).volatile == ["subscription/sessions/*"])
-        builder.twins = (1...2).map { run(builder, $0) { _ in sessions("x", "y") } }
+        #expect(StateComparison(builder.evidence).volatilePaths == ["subscription/sessions/*"])
+        builder.baselines = (1...2).map { run(builder, $0) { _ in sessions("x", "y") } }
         #expect(builder.codes(RelationRule.self) == [.stateDiffers])
     }
 
@@ -94,7 +97,7 @@ struct RelationRuleTests {
             ]
         }
         builder.subject = run(builder.id(of: "ada"), 0, until: "10:01:23")
-        builder.twins = (1...2).map {
+        builder.baselines = (1...2).map {
             run(builder.id(of: "ada", run: $0), $0, until: "10:01:23")
         }
         #expect(builder.codes(RelationRule.self).isEmpty)
@@ -111,7 +114,7 @@ struct RelationRuleTests {
     @Test func `a row that is missing differs from one that is there`() {
         var builder = builder(.before)
         builder.subject = run(builder, 0) { _ in ["plan": "a"] }
-        builder.twins = (1...2).map { run(builder, $0) { _ in nil } }
+        builder.baselines = (1...2).map { run(builder, $0) { _ in nil } }
         #expect(builder.codes(RelationRule.self) == [.stateDiffers])
     }
 
@@ -122,7 +125,7 @@ struct RelationRuleTests {
         builder.subject = run(builder, 0) { _ in
             ["seen": .string(clock), "until": 1_795_000_000_000]
         }
-        builder.twins = (1...2).map {
+        builder.baselines = (1...2).map {
             run(builder, $0) { _ in ["seen": .integer(later), "until": 1_795_000_000_000] }
         }
         #expect(builder.codes(RelationRule.self).isEmpty)
@@ -136,7 +139,7 @@ struct RelationRuleTests {
         var builder = builder()
         builder.profile.probes[0].ignored = [try #require(JSONPointer("/meta"))]
         builder.subject = run(builder, 0) { _ in ["plan": "a", "meta": ["attempts": 9]] }
-        builder.twins = (1...2).map {
+        builder.baselines = (1...2).map {
             run(builder, $0) { _ in ["plan": "a", "meta": ["attempts": 1]] }
         }
         #expect(builder.codes(RelationRule.self).isEmpty)
@@ -146,7 +149,9 @@ struct RelationRuleTests {
         var builder = builder(.inOrder)
         builder.contract.expectation.compared = [.fields]
         builder.subject = run(builder, 0) { _ in ["access": true, "source": "webhook"] }
-        builder.twins = (1...2).map { run(builder, $0) { _ in ["access": true, "source": "app"] } }
+        builder.baselines = (1...2).map {
+            run(builder, $0) { _ in ["access": true, "source": "app"] }
+        }
         #expect(builder.codes(RelationRule.self).isEmpty)
         builder.subject = run(builder, 0) { _ in ["access": false, "source": "webhook"] }
         #expect(builder.codes(RelationRule.self) == [.stateDiffers])
@@ -157,7 +162,7 @@ struct RelationRuleTests {
         builder.profile.probes = []
         builder.sight.seesEffects = false
         builder.subject = [EvidenceBuilder.delivery()]
-        builder.twins = [[EvidenceBuilder.delivery()], [EvidenceBuilder.delivery()]]
+        builder.baselines = [[EvidenceBuilder.delivery()], [EvidenceBuilder.delivery()]]
         #expect(builder.codes(RelationRule.self) == [.unobservable])
         #expect(Judge.judge(builder.evidence).verdict == .inconclusive)
     }
@@ -165,19 +170,19 @@ struct RelationRuleTests {
     @Test func `twins that differ everywhere decide nothing`() {
         var builder = builder()
         builder.subject = run(builder, 0) { _ in 17 }
-        builder.twins = (1...2).map { number in
+        builder.baselines = (1...2).map { number in
             run(builder, number) { _ in .integer(Int64(number)) }
         }
-        #expect(builder.codes(RelationRule.self) == [.allVolatile])
+        #expect(builder.codes(RelationRule.self) == [.allValuesVolatile])
     }
 
     @Test func `a probe that fails counts only where the baseline could read it every time`() {
         var builder = builder()
         let failed = EvidenceBuilder.probe(["error": "x"], status: 500)
         builder.subject = [EvidenceBuilder.delivery(), failed, failed]
-        builder.twins = (1...2).map { run(builder, $0) { _ in ["access": true] } }
+        builder.baselines = (1...2).map { run(builder, $0) { _ in ["access": true] } }
         #expect(builder.codes(RelationRule.self).first == .stateDiffers)
-        builder.twins[1].insert(failed, at: 1)
+        builder.baselines[1].insert(failed, at: 1)
         #expect(builder.codes(RelationRule.self).first == .unobservable)
         let text = RelationRule.findings(in: builder.evidence).first?.actual ?? ""
         #expect(text.contains(#"the probe returned 500: {"error":"x"}"#), "\(text)")
@@ -198,15 +203,15 @@ struct RelationRuleTests {
     func reading(outcome: Exchange.Outcome, isReadAgain: Bool) {
         var probe = EvidenceBuilder.probe(nil)
         probe.outcome = outcome
-        #expect(probe.isPassingProbeFailure == isReadAgain)
+        #expect(probe.isTransientProbeFailure == isReadAgain)
     }
 
     @Test func `a twin that failed decides nothing`() {
         var builder = builder()
         builder.subject = run(builder, 0) { _ in ["plan": "a"] }
-        builder.twins = [
+        builder.baselines = [
             [EvidenceBuilder.delivery("purchase", .answered(HTTPMessage.Response(500)))]
         ]
-        #expect(builder.codes(RelationRule.self) == [.twinFailed])
+        #expect(builder.codes(RelationRule.self) == [.baselineFailed])
     }
 }

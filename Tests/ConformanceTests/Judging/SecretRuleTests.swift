@@ -20,14 +20,14 @@ struct SecretRuleTests {
 
     @Test func `a secret in an answer is told by its name and not by its value`() throws {
         let finding = try #require(findings([answer("key os_v2_app_assay!")]).first)
-        #expect(finding.code == .secretShown)
+        #expect(finding.code == .secretExposed)
         #expect(finding.actual.contains("onesignal-key"))
         #expect(!finding.actual.contains("os_v2_app_assay"))
         #expect(findings([answer("nothing to see")]).isEmpty)
     }
 
     @Test func `the mark of a saved run counts as the secret`() {
-        #expect(findings([answer("‹secret:onesignal-key›")]).map(\.code) == [.secretShown])
+        #expect(findings([answer("‹secret:onesignal-key›")]).map(\.code) == [.secretExposed])
     }
 
     @Test func `a call that the provider refused is told`() {

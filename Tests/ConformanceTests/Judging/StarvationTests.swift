@@ -31,7 +31,7 @@ struct StarvationTests {
             CaseEvidence(
                 plan: evidence.plan,
                 subject: subject,
-                twins: evidence.twins,
+                baselines: evidence.baselines,
                 profile: evidence.profile,
                 sight: evidence.sight
             )

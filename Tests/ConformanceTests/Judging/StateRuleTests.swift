@@ -15,8 +15,8 @@ struct StateRuleTests {
     }
 
     private static let spellings: [(JSONValue, [FindingCode])] = [
-        (["access": true], []), (["access": 1], []), (["access": false], [.stateValue]),
-        (["access": .null], [.stateValue]), (["other": true], [.stateValue]),
+        (["access": true], []), (["access": 1], []), (["access": false], [.wrongStateValue]),
+        (["access": .null], [.wrongStateValue]), (["other": true], [.wrongStateValue]),
         (["access": "pro"], [.unobservable]),
     ]
 
@@ -44,11 +44,11 @@ struct StateRuleTests {
             return builder.codes(StateRule.self)
         }
         #expect(reading(.isAny(["pro", "max"]), ["x": "pro"]).isEmpty)
-        #expect(reading(.isAny(["pro", "max"]), ["x": "free"]) == [.stateValue])
+        #expect(reading(.isAny(["pro", "max"]), ["x": "free"]) == [.wrongStateValue])
         #expect(reading(.isNone(["free", .null]), ["x": "pro"]).isEmpty)
-        #expect(reading(.isNone(["free", .null]), ["x": .null]) == [.stateValue])
+        #expect(reading(.isNone(["free", .null]), ["x": .null]) == [.wrongStateValue])
         #expect(reading(.isFuture, ["x": "2099-01-01T00:00:00Z"]).isEmpty)
-        #expect(reading(.isFuture, ["x": 946_684_800]) == [.stateValue])
+        #expect(reading(.isFuture, ["x": 946_684_800]) == [.wrongStateValue])
     }
 
     @Test(
@@ -60,7 +60,7 @@ struct StateRuleTests {
         builder.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["until": spelling])]
         #expect(builder.codes(StateRule.self).isEmpty)
         builder.subject[1] = EvidenceBuilder.probe(["until": 1_795_000_009_000])
-        #expect(builder.codes(StateRule.self) == [.stateValue])
+        #expect(builder.codes(StateRule.self) == [.wrongStateValue])
     }
 
     @Test func `existence needs the user probe to prove absence`() {
@@ -73,7 +73,7 @@ struct StateRuleTests {
         builder.subject = [EvidenceBuilder.probe(nil, status: 404, name: "user")]
         #expect(builder.codes(StateRule.self).isEmpty)
         builder.subject = [EvidenceBuilder.probe(["id": 1], name: "user")]
-        #expect(builder.codes(StateRule.self) == [.userUnwanted])
+        #expect(builder.codes(StateRule.self) == [.unexpectedUser])
         builder.contract.expectation.states[0].fields[0].value = true
         builder.subject = [EvidenceBuilder.probe(nil, status: 404, name: "user")]
         #expect(builder.codes(StateRule.self) == [.userMissing])

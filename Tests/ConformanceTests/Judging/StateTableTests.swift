@@ -42,7 +42,7 @@ struct StateTableTests {
                 switch row.1 {
                 case nil: [.unobservable]
                 case wanted: []
-                default: [.stateValue]
+                default: [.wrongStateValue]
                 }
             let found = codes(field, .bool(wanted), ["x": row.0])
             #expect(found == expected, "\(row.0.text), wanted \(wanted)")
@@ -57,7 +57,7 @@ struct StateTableTests {
     @Test("a flag of a row that is missing is false", arguments: Profile.Reading.flags)
     func missingRow(field: String) {
         #expect(codes(field, false, nil).isEmpty)
-        #expect(codes(field, true, nil) == [.stateValue])
+        #expect(codes(field, true, nil) == [.wrongStateValue])
         #expect(codes(field, false, nil, status: 410).isEmpty)
     }
 
@@ -98,7 +98,10 @@ struct StateTableTests {
             let found = codes("access", .bool(wanted), document) {
                 $0.profile.probes[0].readings["access"] = Self.rule
             }
-            #expect(found == (wanted == isTrue ? [] : [.stateValue]), "\(document.text) \(wanted)")
+            #expect(
+                found == (wanted == isTrue ? [] : [.wrongStateValue]),
+                "\(document.text) \(wanted)"
+            )
         }
     }
 
@@ -121,7 +124,7 @@ struct StateTableTests {
                     $0.profile.probes[0].readings["access"] = rule
                     $0.sight.places = ["subscription": [JSONPointer(tokens: ["x"])]]
                 }
-                let isDecided = found.isEmpty || found == [.stateValue]
+                let isDecided = found.isEmpty || found == [.wrongStateValue]
                 #expect(isDecided == (known != nil), "\(found) \(wanted) \(isFirst)")
                 if let known { #expect(found.isEmpty == (known == wanted)) }
             }
@@ -153,7 +156,7 @@ struct StateTableTests {
     @Test("a profile says what counts as true", arguments: meanings)
     func meaning(meaning: Profile.Reading.Meaning, value: JSONValue, isTrue: Bool) {
         #expect(codes("access", .bool(isTrue), ["x": value], meaning).isEmpty)
-        #expect(codes("access", .bool(!isTrue), ["x": value], meaning) == [.stateValue])
+        #expect(codes("access", .bool(!isTrue), ["x": value], meaning) == [.wrongStateValue])
     }
 
     @Test func `the future begins when the run ends`() {
@@ -172,14 +175,14 @@ struct StateTableTests {
         ] as [(JSONValue, JSONValue, Bool)]
     )
     func plain(wanted: JSONValue, found: JSONValue, isEqual: Bool) {
-        #expect(codes("source", wanted, ["x": found]) == (isEqual ? [] : [.stateValue]))
+        #expect(codes("source", wanted, ["x": found]) == (isEqual ? [] : [.wrongStateValue]))
     }
 
     @Test("product names are the profile's", arguments: ["product", "pending-product"])
     func products(field: String) {
         let map: (inout EvidenceBuilder) -> Void = { $0.profile.products = ["gold": "sku_1"] }
         #expect(codes(field, "gold", ["x": "sku_1"], .value, map).isEmpty)
-        #expect(codes(field, "gold", ["x": "gold"], .value, map) == [.stateValue])
+        #expect(codes(field, "gold", ["x": "gold"], .value, map) == [.wrongStateValue])
         #expect(codes(field, "silver", ["x": "silver"], .value, map).isEmpty)
         #expect(codes("source", "gold", ["x": "gold"], .value, map).isEmpty)
     }
@@ -195,11 +198,11 @@ struct StateTableTests {
     @Test("one moment has many spellings, and a second is the coarsest", arguments: moments)
     func moment(found: JSONValue, isEqual: Bool) {
         let wanted: JSONValue = "{{purchase.expiration_at_ms}}"
-        #expect(codes("expires", wanted, ["x": found]) == (isEqual ? [] : [.stateValue]))
+        #expect(codes("expires", wanted, ["x": found]) == (isEqual ? [] : [.wrongStateValue]))
     }
 
     @Test func `only a moment is compared as one`() {
-        #expect(codes("source", 1_795_000_000_000, ["x": 1_795_000_000]) == [.stateValue])
+        #expect(codes("source", 1_795_000_000_000, ["x": 1_795_000_000]) == [.wrongStateValue])
     }
 
     @Test func `what the event said may be nothing`() {
@@ -228,7 +231,7 @@ struct StateTableTests {
         #expect(either(true, true).isEmpty)
         #expect(either(true, false).isEmpty)
         #expect(either(false, true).isEmpty)
-        #expect(either(false, false) == [.stateValue])
+        #expect(either(false, false) == [.wrongStateValue])
     }
 
     @Test func `each field is told on its own`() {
@@ -240,7 +243,7 @@ struct StateTableTests {
             },
             [EvidenceBuilder.delivery(), EvidenceBuilder.probe(["access": false, "until": 8])]
         )
-        #expect(builder.codes(StateRule.self) == [.stateValue, .stateValue])
+        #expect(builder.codes(StateRule.self) == [.wrongStateValue, .wrongStateValue])
     }
 
     @Test func `a field that no probe maps is a doubt only where no other is judged`() {
@@ -292,7 +295,7 @@ struct StateTableTests {
         #expect(existence(true, hasUserProbe: true, user: 404, subscription: 200) != [])
         #expect(existence(false, hasUserProbe: true, user: 404, subscription: 200).isEmpty)
         #expect(
-            existence(false, hasUserProbe: true, user: 200, subscription: nil) == [.userUnwanted]
+            existence(false, hasUserProbe: true, user: 200, subscription: nil) == [.unexpectedUser]
         )
         #expect(
             existence(true, hasUserProbe: true, user: 410, subscription: nil) == [.userMissing]
@@ -302,7 +305,7 @@ struct StateTableTests {
     @Test func `without one, a row proves a user and no row proves nothing`() {
         #expect(existence(true, hasUserProbe: false, user: nil, subscription: 200).isEmpty)
         #expect(
-            existence(false, hasUserProbe: false, user: nil, subscription: 200) == [.userUnwanted]
+            existence(false, hasUserProbe: false, user: nil, subscription: 200) == [.unexpectedUser]
         )
         for wanted in [true, false] {
             #expect(
@@ -326,7 +329,7 @@ struct StateTableTests {
     // MARK: Forgetting
 
     private func forgotten(_ lines: [Exchange]) -> [FindingCode] {
-        EvidenceBuilder.bought({ $0.forgotten = ["ada"] }, lines).codes(ForgetRule.self)
+        EvidenceBuilder.bought({ $0.forgotten = ["ada"] }, lines).codes(DeletedAccountRule.self)
     }
 
     private static let namespace = Namespace(name: "namespace-0", idForm: .string)
@@ -385,9 +388,9 @@ struct StateTableTests {
         arguments: ["Bearer assay-test-token", "os_v2_app_assay", "sk_assay"]
     )
     func secrets(secret: String) {
-        #expect(shown("a \(secret) b") == [.secretShown])
-        #expect(shown("a \(secret) b", inHeader: true) == [.secretShown])
-        #expect(shown("a \(secret) b", to: .app) == [.secretShown])
+        #expect(shown("a \(secret) b") == [.secretExposed])
+        #expect(shown("a \(secret) b", inHeader: true) == [.secretExposed])
+        #expect(shown("a \(secret) b", to: .app) == [.secretExposed])
         #expect(shown("a \(secret) b", to: .assay).isEmpty, "a probe of ours is not the world")
         #expect(shown("a \(secret.dropLast()) b").isEmpty)
     }
@@ -400,7 +403,7 @@ struct StateTableTests {
         builder.subject = [exchange]
         #expect(builder.codes(SecretRule.self).isEmpty)
         builder.profile.secrets = [.oneSignalKey: Secret("abcdef")]
-        #expect(builder.codes(SecretRule.self) == [.secretShown])
+        #expect(builder.codes(SecretRule.self) == [.secretExposed])
     }
 
     @Test func `a case that asks for no secrecy judges none`() {

@@ -68,7 +68,7 @@ struct TemplateTests {
 
     // MARK: Scopes
 
-    private static let places: [(TemplateScope.ContractPlace, [String], [String])] = [
+    private static let places: [(TemplateScope.ContractSlot, [String], [String])] = [
         (
             .request,
             [
@@ -97,7 +97,7 @@ struct TemplateTests {
     ]
 
     @Test("a place knows its own names and no others", arguments: places)
-    func scopes(place: TemplateScope.ContractPlace, known: [String], unknown: [String]) {
+    func scopes(place: TemplateScope.ContractSlot, known: [String], unknown: [String]) {
         let scope = TemplateScope(place, names: Self.names)
         for name in known { #expect(scope.problems(in: "{{\(name)}}").isEmpty, "\(name)") }
         for name in unknown {
@@ -109,11 +109,11 @@ struct TemplateTests {
     }
 
     @Test func `every place has a test`() {
-        #expect(Set(Self.places.map(\.0)) == Set(TemplateScope.ContractPlace.allCases))
+        #expect(Set(Self.places.map(\.0)) == Set(TemplateScope.ContractSlot.allCases))
     }
 
     @Test func `a profile's places know their names`() {
-        let known: [(TemplateScope.ProfilePlace, String, String)] = [
+        let known: [(TemplateScope.ProfileSlot, String, String)] = [
             (.start, "{{port}}{{data}}{{fake.onesignal}}{{secret.onesignal-key}}", "{{prt}}"),
             (.endpoint, "{{id}}{{account}}{{proof}}", "{{uid}}"),
             (.creation, "{{id}}", "{{account}}"),
@@ -124,7 +124,7 @@ struct TemplateTests {
             (.login, "/login", "{{id}}"), (.userCredential, "{{id}} {{session}}", "{{account}}"),
             (.operatorCredential, "{{session}}", "{{id}}"), (.none, "/hook", "{{port}}"),
         ]
-        #expect(Set(known.map(\.0)) == Set(TemplateScope.ProfilePlace.allCases))
+        #expect(Set(known.map(\.0)) == Set(TemplateScope.ProfileSlot.allCases))
         for (place, good, bad) in known {
             #expect(TemplateScope(place).problems(in: good).isEmpty, "\(place)")
             #expect(TemplateScope(place).problems(in: bad).count == 1, "\(place)")
@@ -134,13 +134,13 @@ struct TemplateTests {
     @Test(
         "what was meant is suggested",
         arguments: [
-            (TemplateScope.ContractPlace.request, "usr.ada", "user.ada"),
+            (TemplateScope.ContractSlot.request, "usr.ada", "user.ada"),
             (.request, "user.adda", "user.ada"), (.request, "nw-1h", "now-1h"),
             (.claim, "now-1h", "seconds-1h"), (.request, "seconds-1h", "now-1h"),
             (.answer, "any.uid", "any.uuid"), (.none, "copeis-1", "copies-1"),
         ]
     )
-    func suggests(place: TemplateScope.ContractPlace, name: String, wanted: String) {
+    func suggests(place: TemplateScope.ContractSlot, name: String, wanted: String) {
         let problem = TemplateScope(place, names: Self.names).problems(in: "{{\(name)}}").first
         #expect(problem?.nearest == wanted)
     }
@@ -151,8 +151,8 @@ struct TemplateTests {
         #expect(scope.problems(in: "{{{{user.ada").isEmpty)
     }
 
-    @Test("filling leaves no name of its scope", arguments: TemplateScope.ContractPlace.allCases)
-    func fillsAll(place: TemplateScope.ContractPlace) {
+    @Test("filling leaves no name of its scope", arguments: TemplateScope.ContractSlot.allCases)
+    func fillsAll(place: TemplateScope.ContractSlot) {
         var values = Self.values
         let scope = TemplateScope(place, names: Self.names)
         let examples =
@@ -240,7 +240,7 @@ struct TemplateValuesTests {
                 random: SeededGenerator(seed: seed)
             )
             let edits = generator.next().edits
-            for edit in edits + VariationGenerator.smaller(edits).flatMap(\.self) {
+            for edit in edits + VariationGenerator.shrunkEdits(edits).flatMap(\.self) {
                 var values = TemplateTests.values
                 guard let text = edit.value?.string, text.contains("{{") else { continue }
                 seen += 1

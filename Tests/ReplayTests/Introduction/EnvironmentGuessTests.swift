@@ -44,7 +44,7 @@ struct EnvironmentGuessTests {
     }
 
     @Test(
-        "what the webhook is proved by",
+        "how the webhook is authenticated",
         arguments: [
             "RC_WEBHOOK_TOKEN", "REVENUECAT_WEBHOOK_AUTH", "WEBHOOK_SECRET",
             "REVENUECAT_AUTHORIZATION_KEY",
@@ -55,7 +55,7 @@ struct EnvironmentGuessTests {
         #expect(Self.guess("x = process.env.\(name)").authorization == name)
     }
 
-    @Test func `a secret beside a keyed digest signs`() {
+    @Test func `a secret next to an HMAC call is a signing key`() {
         let guess = Self.guess(
             "const s = process.env.RC_WEBHOOK_SECRET;\ncrypto.createHmac('sha256', s)"
         )
@@ -63,7 +63,7 @@ struct EnvironmentGuessTests {
         #expect(guess.authorization == nil)
     }
 
-    @Test func `a database elsewhere stays open, and the entitlement is known`() {
+    @Test func `a remote database URL is left out, and the entitlement is found`() {
         let guess = Self.guess(
             "a(process.env.DATABASE_URL)\nb(process.env.ENTITLEMENT_ID || 'pro')"
         )

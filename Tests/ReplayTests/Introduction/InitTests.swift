@@ -33,7 +33,7 @@ struct InitTests {
         try String(contentsOfFile: folder.path + "/assay.yaml", encoding: .utf8)
     }
 
-    @Test func `what it writes works with the backend that it looked at`() async throws {
+    @Test func `the written profile works with the surveyed backend`() async throws {
         let folder = try Self.folder(Self.source)
         let made = try await Program(["init", "--start", Self.start], folder: folder.path).wait()
         #expect(made.status == 0, "\(made.output)\(made.errors)")
@@ -59,7 +59,7 @@ struct InitTests {
         #expect(try Self.profile(in: folder) == text)
     }
 
-    @Test func `a backend that says which variables it misses gets them`() async throws {
+    @Test func `variables that a backend reports as missing are provided`() async throws {
         let folder = try Self.folder(Self.source)
         let script = """
             for name in REVENUECAT_V1_SECRET_KEY SESSION_SECRET REVENUECAT_HOOK_TOKEN; do
@@ -82,13 +82,13 @@ struct InitTests {
         #expect(lint.status == 0, "\(lint.errors)")
     }
 
-    @Test func `only a backend that has ended is started again with what it missed`() async {
+    @Test func `only a backend that exited is restarted with missing variables`() async {
         for (hasEnded, count) in [(true, 2), (false, 1)] {
             let tries = Locked(0)
             var profile = Profile()
             profile.start = Profile.Start(command: "x")
             await #expect(throws: ReplaySession.OpenError.self) {
-                _ = try await Introduction.meet(profile, SourceSurvey([]), name: "n") {
+                _ = try await BackendDiscovery.discover(profile, SourceSurvey([]), name: "n") {
                     _ throws(ReplaySession.OpenError) in
                     tries.withLock { $0 += 1 }
                     throw ReplaySession.OpenError(
@@ -102,7 +102,9 @@ struct InitTests {
         }
     }
 
-    @Test func `a backend that ends for another reason is told with its last words`() async throws {
+    @Test func `a backend that exits for another reason is reported with its last output`()
+        async throws
+    {
         let folder = try Self.folder(Self.source)
         let start = "echo 'ERR_MODULE_NOT_FOUND: not found'; echo 'SMTP_HOST is required'; exit 1"
         let made = try await Program(["init", "--start", start], folder: folder.path).wait()
@@ -110,7 +112,7 @@ struct InitTests {
         #expect(made.errors.contains("SMTP_HOST is required"), "\(made.errors)")
     }
 
-    @Test func `a backend that sends no push is not switched off where its files name who would`()
+    @Test func `pushes stay enabled if the source files name a push provider`()
         async throws
     {
         let folder = try Self.folder(
@@ -127,7 +129,7 @@ struct InitTests {
         #expect(made.output.contains("server.js:9 contains the fixed host onesignal.com"))
     }
 
-    @Test func `a gate is adopted with a baseline, and a run can end at its first failure`()
+    @Test func `a baseline is accepted, and a run can end at its first failure`()
         async throws
     {
         let folder = try Self.folder(Self.source)
@@ -159,7 +161,7 @@ struct InitTests {
         #expect(third.output.contains("passed unexpectedly"))
     }
 
-    @Test func `a profile is found from a folder below it, and what it names lies beside it`()
+    @Test func `a profile is found from a subfolder, with paths relative to the profile`()
         async throws
     {
         let folder = try Self.folder(Self.source)
@@ -203,7 +205,7 @@ struct InitTests {
         (["--start", "true", "--write", "no/such/folder/a.yaml"], 6, "did not start"),
     ]
 
-    @Test("what cannot be looked at is said, and nothing is written", arguments: hopelessCases)
+    @Test("an unreachable backend is reported, and no file is written", arguments: hopelessCases)
     func hopeless(arguments: [String], status: Int32, text: String) async throws {
         let folder = try Self.folder(Self.source)
         let run = try await Program(["init"] + arguments, folder: folder.path).wait()

@@ -28,7 +28,7 @@ struct SourceSurveyTests {
     ]
 
     @Test(
-        "a variable that a function of its own reads is one",
+        "a variable that a helper function reads is found",
         arguments: [
             ("a.js", "const need = name => process.env[name];\nneed('TEA_SECRET_KEY')"),
             ("a.ts", "export const v = requireEnv(\"TEA_SECRET_KEY\")"),
@@ -43,7 +43,7 @@ struct SourceSurveyTests {
     }
 
     @Test(
-        "who names the issuer in its own code verifies tokens by hand",
+        "source code that names the issuer verifies tokens itself",
         arguments: [
             ("const issuer = `https://securetoken.google.com/${project}`", true),
             ("const keys = 'https://securetoken.googleapis.com/v1'", true),
@@ -51,13 +51,13 @@ struct SourceSurveyTests {
             ("const other = 'https://evilsecuretoken.google.com.example/'", false),
         ]
     )
-    func verifiesByHand(text: String, isSo: Bool) {
+    func verifiesTokensItself(text: String, isSo: Bool) {
         let survey = SourceSurvey([SourceSurvey.File(path: "auth.js", text: text)])
-        #expect(survey.verifiesByHand == isSo)
+        #expect(survey.verifiesTokensItself == isSo)
         #expect(survey.usesTokens == isSo)
     }
 
-    @Test func `what a file that reads no variable calls by such a name is none`() {
+    @Test func `a file that reads no variables yields none`() {
         let survey = SourceSurvey([
             SourceSurvey.File(path: "a.js", text: "const type = kind('INITIAL_PURCHASE')")
         ])
@@ -72,7 +72,7 @@ struct SourceSurveyTests {
     }
 
     @Test(
-        "other lines are not",
+        "other lines are not route declarations",
         arguments: [
             "// see /users/:id", "fs.readFileSync('/etc/hosts')", "const a = '/b/c';",
             "app.get('/a/:b/:c', h)", "redirect('/login')",
@@ -80,12 +80,12 @@ struct SourceSurveyTests {
     )
     func noRoute(line: String) { #expect(Self.survey(line).routes.isEmpty) }
 
-    @Test func `a router's prefix may stand before its routes`() {
+    @Test func `a router prefix is prepended to its routes`() {
         let survey = Self.survey("app.use('/api', users)\nusers.get('/users/:id', h)")
         #expect(survey.routes.map(\.path) == ["/users/{{id}}", "/api/users/{{id}}"])
     }
 
-    @Test func `names are known that a route takes out of body and query`() {
+    @Test func `body and query fields of a route are found`() {
         let survey = Self.survey(
             """
             app.post('/a', (req, res) => {
@@ -126,7 +126,7 @@ struct SourceSurveyTests {
             ("RC_TOKEN=abc", ".env.example", "RC_TOKEN", "abc"),
         ]
 
-    @Test("a variable is known, and what holds without it", arguments: variables)
+    @Test("a variable is found with its default", arguments: variables)
     func variable(line: String, path: String, name: String, fallback: String?) {
         let found = Self.survey(line, path).variables
         #expect(found.map(\.name) == [name])
@@ -160,7 +160,7 @@ struct SourceSurveyTests {
           data: {}
         """
 
-    @Test func `a compose file says what the services that are built here are given`() {
+    @Test func `the environment of services built in a compose file is read`() {
         let survey = Self.survey(Self.compose, "compose.yaml")
         let found = survey.variables.map { "\($0.name)=\($0.fallback ?? "–")" }
         #expect(
@@ -182,13 +182,13 @@ struct SourceSurveyTests {
         #expect(both.commands == ["node src/i.js", "node shop.js"])
     }
 
-    @Test func `a host that no variable can replace is told apart`() {
+    @Test func `a hard-coded host without a variable is distinguished`() {
         let fixed = Self.survey("URL = \"https://api.onesignal.com/notifications\"", "a.py")
         #expect(fixed.fixedHosts == [.init(host: "api.onesignal.com", place: "a.py:1")])
         let free = Self.survey("const u = process.env.OS || 'https://api.onesignal.com'")
         #expect(free.fixedHosts.isEmpty)
-        #expect(free.mentioned == [.oneSignal])
-        #expect(Self.survey("const x = 1").mentioned.isEmpty)
+        #expect(free.mentionedProviders == [.oneSignal])
+        #expect(Self.survey("const x = 1").mentionedProviders.isEmpty)
     }
 
     private static let starts: [(path: String, text: String, command: String)] = [
@@ -201,14 +201,14 @@ struct SourceSurveyTests {
         ("go.mod", "module x", "go run ."),
     ]
 
-    @Test("how it is started stands in its files", arguments: starts)
+    @Test("the start command is found in the project files", arguments: starts)
     func start(path: String, text: String, command: String) {
         #expect(Self.survey(text, path).commands.first == command)
         // A part of it is not the whole.
         #expect(Self.survey(text, "sub/" + path).commands.isEmpty)
     }
 
-    @Test func `hostile files are read to their ends`() {
+    @Test func `hostile files are read to the end`() {
         let long = String(repeating: "app.get('/", count: 2000)
         let survey = SourceSurvey([
             .init(path: "a.js", text: long), .init(path: "b.js", text: "\u{0}\r\n\u{fffd}"),

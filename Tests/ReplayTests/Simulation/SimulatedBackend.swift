@@ -50,7 +50,7 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
 
     private let machine: SimulatedMachine
     private let clock: SimulatedClock
-    private let world: FakeWorld
+    private let world: FakeRegistry
     private let pace: Pace
     private let defect: Defect?
     private var disk = Disk()
@@ -58,13 +58,13 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
     private var open: [Int: SimulatedCell<Exchange.Outcome>] = [:]
     private var openCount = 0
     private var eventCount = 0
-    private(set) var life = 0
+    private(set) var history = 0
     private(set) var isRunning = false
-    private(set) var exitText: String?
-    func ended() async -> String? { exitText }
+    private(set) var exitDescription: String?
+    func ended() async -> String? { exitDescription }
     var timeZone: String?
 
-    init(_ machine: SimulatedMachine, _ world: FakeWorld, pace: Pace, defect: Defect?) {
+    init(_ machine: SimulatedMachine, _ world: FakeRegistry, pace: Pace, defect: Defect?) {
         self.machine = machine
         clock = SimulatedClock(machine: machine, process: .backend)
         self.world = world
@@ -76,22 +76,22 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
 
     var outputSize: UInt64 { 0 }
     func output(since start: UInt64, lineCountMax: Int) -> String { "" }
-    func sweep() {}
+    func killLeftoverProcesses() {}
     func killNow() { end(nil) }
     func stop(_ signal: Restart.Signal, grace: Duration?) async { end(nil) }
     var listeningPorts: [Int] { [] }
 
     func launch() throws(BackendProcess.StartError) {
-        life += 1
+        history += 1
         isRunning = true
-        exitText = nil
+        exitDescription = nil
         for index in disk.outbox.indices where !disk.outbox[index].isDone { send(index) }
     }
 
     private func end(_ text: String?) {
         isRunning = false
-        exitText = text
-        life += 1
+        exitDescription = text
+        history += 1
         if defect == .forgetsAfterRestart { disk.subscribers = [:] }
         if defect == .remembersIDsInMemory { disk.seen = [] }
         if defect == .keepsOutboxInMemory { disk.outbox = [] }
@@ -101,23 +101,23 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
     }
 
     /// Work of this life; what belongs to an earlier one never goes on.
-    private func spend(_ range: ClosedRange<Int64>, _ life: Int) async -> Bool {
+    private func spend(_ range: ClosedRange<Int64>, _ history: Int) async -> Bool {
         await clock.pause(.microseconds(machine.pick(range)))
-        return self.life == life
+        return self.history == history
     }
 
     /// Takes a request from a connection; the cell gets the answer, or the connection's end.
     func accept(_ request: HTTPMessage.Request, _ cell: SimulatedCell<Exchange.Outcome>) {
         openCount += 1
-        let (number, life) = (openCount, life)
+        let (number, history) = (openCount, history)
         open[number] = cell
         _ = clock.task {
-            guard await self.spend(self.pace.work, life) else { return }
-            let response = await self.respond(request, life) { early in
+            guard await self.spend(self.pace.work, history) else { return }
+            let response = await self.respond(request, history) { early in
                 self.open[number] = nil
                 cell.fill(.answered(early))
             }
-            guard self.life == life, let response else { return }
+            guard self.history == history, let response else { return }
             self.open[number] = nil
             cell.fill(.answered(response))
         }
@@ -125,7 +125,7 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
 
     private func respond(
         _ request: HTTPMessage.Request,
-        _ life: Int,
+        _ history: Int,
         _ answer: @escaping @Sendable (HTTPMessage.Response) -> Void
     ) async -> HTTPMessage.Response? {
         switch (request.method, request.path) {
@@ -141,7 +141,7 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
                 return HTTPMessage.Response(400)
             }
             guard event["id"] != nil else { return HTTPMessage.Response(400) }
-            return await take(event, life, answer)
+            return await take(event, history, answer)
         case ("GET", let path) where path.hasPrefix("/test/"): return shown(path)
         default: return HTTPMessage.Response(404)
         }
@@ -166,7 +166,7 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
 
     private func take(
         _ event: JSONValue,
-        _ life: Int,
+        _ history: Int,
         _ answer: @escaping @Sendable (HTTPMessage.Response) -> Void
     ) async -> HTTPMessage.Response? {
         let (id, type) = (event["id"]?.string ?? "", event["type"]?.string ?? "")
@@ -184,20 +184,20 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
         case .swallowsRetryAfter500: return HTTPMessage.Response(200)
         case .answersBeforeStoring:
             answer(HTTPMessage.Response(200))
-            guard await spend(20_000...60_000, life) else { return nil }
+            guard await spend(20_000...60_000, history) else { return nil }
         default: break
         }
         if defect == .checksBeforeItStores {
             if disk.seen.contains(id) { return HTTPMessage.Response(200) }
-            guard await spend(pace.work, life) else { return nil }
+            guard await spend(pace.work, history) else { return nil }
             disk.seen.insert(id)
             store(event, id, type)
         } else {
-            guard await spend(pace.work, life) else { return nil }
+            guard await spend(pace.work, history) else { return nil }
             let isNew = disk.seen.insert(id).inserted
             if isNew || storesEachCopy { store(event, id, type) }
         }
-        guard await spend(pace.work, life) else { return nil }
+        guard await spend(pace.work, history) else { return nil }
         return HTTPMessage.Response(200)
     }
 
@@ -240,18 +240,18 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
     // MARK: The outbox
 
     private func send(_ index: Int) {
-        let life = life
-        _ = clock.task { await self.push(index, life) }
+        let history = history
+        _ = clock.task { await self.push(index, history) }
     }
 
-    private func push(_ index: Int, _ life: Int) async {
+    private func push(_ index: Int, _ history: Int) async {
         var pause: Duration = .milliseconds(20)
         if defect == .doublesAfterThreeSeconds { await clock.pause(.seconds(3)) }
-        guard await spend(pace.push, life) else { return }
-        while self.life == life, index < disk.outbox.count {
+        guard await spend(pace.push, history) else { return }
+        while self.history == history, index < disk.outbox.count {
             switch await call(disk.outbox[index]) {
             case .accepted, .refused:
-                guard self.life == life, index < disk.outbox.count else { return }
+                guard self.history == history, index < disk.outbox.count else { return }
                 disk.outbox[index].isDone = true
                 return
             case .unknown where defect == .givesUpPushing: return
@@ -298,7 +298,7 @@ final class SimulatedBackend: BackendProgram, @unchecked Sendable {
             await SimulatedClock(machine: machine).pause(.microseconds(machine.pick(50...500)))
             return FakeServer.reply(to: request, .oneSignal, world)
         }
-        switch reply.manner {
+        switch reply.sendMode {
         case .answer: return sent(reply)
         case .reset, .half: return .unknown
         case .never:
@@ -340,16 +340,16 @@ final class SimulatedNetwork: Transport {
         _ request: HTTPMessage.Request,
         lane: Int,
         within: Duration,
-        disturbance: Disturbance
+        fault: AttemptFault
     ) async -> Exchange.Outcome {
         let clock = SimulatedClock(machine: machine)
         let deadline = clock.now + within
         await clock.pause(.microseconds(machine.pick(30...700)))
         guard backend.isRunning else { return .failed(.refused, "the connection was refused") }
-        if disturbance == .cutRequest { return .requestCut }
-        if case .held(let gate, _) = disturbance {
-            let life = backend.life
-            guard await gate.pass(lane: lane), backend.life == life else {
+        if fault == .truncatedRequest { return .requestCut }
+        if case .held(let gate, _) = fault {
+            let history = backend.history
+            guard await gate.pass(lane: lane), backend.history == history else {
                 return .failed(.closed, "the connection was reset")
             }
             await clock.pause(.microseconds(machine.pick(10...100)))
@@ -367,6 +367,6 @@ final class SimulatedNetwork: Transport {
         }
         machine.cancel(timer)
         await clock.pause(.microseconds(machine.pick(30...700)))
-        return disturbance == .hangUp ? .answerLost(nil) : outcome
+        return fault == .disconnect ? .answerLost(nil) : outcome
     }
 }

@@ -22,7 +22,7 @@ final class SimulatedMachine: @unchecked Sendable {
         /// Which processes may stand still alone.
         var stalled: [[Process]] = [Process.allCases]
 
-        static let calm = Load()
+        static let faultFree = Load()
         /// Timers are late by less than anything rests on, and now and then all stands for a moment.
         static let busy = Load(
             jobMax: 400,
@@ -40,7 +40,7 @@ final class SimulatedMachine: @unchecked Sendable {
             stalled: [[.assay], [.assay, .backend], [.assay, .backend]]
         )
         /// The same, so often that no second look finds a quiet moment.
-        static let drowned = Load(
+        static let overloaded = Load(
             jobMax: 800,
             lateMax: 60_000,
             stallOneIn: 25,
@@ -78,7 +78,7 @@ final class SimulatedMachine: @unchecked Sendable {
     /// More steps than this are no run but a loop without end.
     private static let stepCountMax = 5_000_000
 
-    init(seed: UInt64, load: Load = .calm) {
+    init(seed: UInt64, load: Load = .faultFree) {
         random = SeededGenerator(seed: seed, text: "machine")
         self.load = load
     }

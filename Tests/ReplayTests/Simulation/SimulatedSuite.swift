@@ -35,7 +35,7 @@ enum SimulatedContracts {
             "answers-lost",
             [
                 deliver("a") {
-                    $0.isAlongLadder = true
+                    $0.followsRetrySchedule = true
                     $0.answersLost = 2
                 }
             ],
@@ -46,7 +46,7 @@ enum SimulatedContracts {
             "cut-and-hung-up",
             [
                 deliver("a") {
-                    $0.isAlongLadder = true
+                    $0.followsRetrySchedule = true
                     $0.requestsCut = 1
                     $0.hangUps = 1
                 }
@@ -78,7 +78,7 @@ enum SimulatedContracts {
             "killed-while-working",
             [
                 deliver("a") {
-                    $0.isAlongLadder = true
+                    $0.followsRetrySchedule = true
                     $0.crash = Crash(signal: .kill, moment: .working)
                 }
             ],
@@ -88,7 +88,7 @@ enum SimulatedContracts {
             "killed-when-answered",
             [
                 deliver("a") {
-                    $0.isAlongLadder = true
+                    $0.followsRetrySchedule = true
                     $0.crash = Crash(signal: .kill, moment: .answered)
                 }
             ],
@@ -107,7 +107,7 @@ enum SimulatedContracts {
         ),
         contract(
             "crash-points",
-            [deliver("a") { $0.isAlongLadder = true }],
+            [deliver("a") { $0.followsRetrySchedule = true }],
             like: .undisturbed,
             search: .crashPoints([.loseAnswer, .killAfter])
         ),
@@ -187,7 +187,7 @@ enum SimulatedContracts {
 /// The real suite runner before a simulated backend, on a simulated machine.
 struct SimulatedSuite: Sendable {
     var seed: UInt64
-    var load = SimulatedMachine.Load.calm
+    var load = SimulatedMachine.Load.faultFree
     var defect: SimulatedBackend.Defect?
     var contracts = SimulatedContracts.all
     var jobs = 4
@@ -200,13 +200,13 @@ struct SimulatedSuite: Sendable {
         /// How long it took on the machine's clock.
         let time: Duration
         let stallCount: Int
-        private let world: FakeWorld
+        private let world: FakeRegistry
 
         init(
             results: [CaseResult]?,
             time: Duration,
             stallCount: Int,
-            world: FakeWorld
+            world: FakeRegistry
         ) {
             self.results = results
             self.time = time
@@ -244,7 +244,7 @@ struct SimulatedSuite: Sendable {
 
     static var profile: Profile {
         var profile = Profile()
-        profile.patience = .seconds(2)
+        profile.settleTimeout = .seconds(2)
         profile.probes = [
             Profile.Probe(
                 name: "user",
@@ -267,7 +267,7 @@ struct SimulatedSuite: Sendable {
         var random = SeededGenerator(seed: seed, text: "pace")
         var profile = Self.profile
         change(&profile)
-        let world = FakeWorld(
+        let world = FakeRegistry(
             journalBytesMax: 64 << 20,
             revenueCatKey: profile.secrets[.revenueCatKey],
             oneSignalKey: profile.secrets[.oneSignalKey],

@@ -12,9 +12,9 @@ struct SimulationSpeedTests {
     private static let suiteCount = UInt64(
         ProcessInfo.processInfo.environment["ASSAY_SIMULATION_SUITES"] ?? ""
     )
-    private static let loads: [SimulatedMachine.Load] = [.calm, .busy, .starved]
+    private static let loads: [SimulatedMachine.Load] = [.faultFree, .busy, .starved]
 
-    private struct Count: Sendable {
+    private struct RunCounts: Sendable {
         var cases = 0
         var runs = 0
         var exchanges = 0
@@ -22,8 +22,8 @@ struct SimulationSpeedTests {
         /// Seeds whose verdicts on a correct backend were red.
         var red: [UInt64] = []
 
-        static func + (left: Count, right: Count) -> Count {
-            Count(
+        static func + (left: RunCounts, right: RunCounts) -> RunCounts {
+            RunCounts(
                 cases: left.cases + right.cases,
                 runs: left.runs + right.runs,
                 exchanges: left.exchanges + right.exchanges,
@@ -33,12 +33,12 @@ struct SimulationSpeedTests {
         }
     }
 
-    private static func run(_ seed: UInt64) -> Count {
+    private static func run(_ seed: UInt64) -> RunCounts {
         // Other seeds than those that every test run tries.
         let load = loads[Int(seed % 3)]
         let outcome = SimulatedSuite(seed: 1_000_000 + seed, load: load).run()
         let isRed = outcome.results == nil || !outcome.cases(.failed).isEmpty
-        return Count(
+        return RunCounts(
             cases: outcome.results?.count ?? 0,
             runs: outcome.runCount,
             exchanges: outcome.journal.count,
@@ -52,7 +52,7 @@ struct SimulationSpeedTests {
         let count = try #require(Self.suiteCount)
         let clock = ContinuousClock()
         let start = clock.now
-        let total = await withTaskGroup(of: Count.self) { group in
+        let total = await withTaskGroup(of: RunCounts.self) { group in
             let width = UInt64(max(1, ProcessInfo.processInfo.activeProcessorCount))
             var next: UInt64 = 0
             func add() {
@@ -62,7 +62,7 @@ struct SimulationSpeedTests {
                 next += 1
             }
             for _ in 0..<width { add() }
-            var total = Count()
+            var total = RunCounts()
             for await part in group {
                 total = total + part
                 add()

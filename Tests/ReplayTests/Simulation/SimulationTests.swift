@@ -18,7 +18,7 @@ struct SimulationTests {
 
     private static func seeds(_ count: UInt64) -> Range<UInt64> { 0..<count * (factor ?? 1) }
 
-    @Test func `a correct backend is green on a machine with time`() {
+    @Test func `a correct backend passes on an idle machine`() {
         for seed in Self.seeds(8) {
             let outcome = SimulatedSuite(seed: seed).run()
             #expect(outcome.text.isEmpty, "seed \(seed): \(outcome.text)")
@@ -26,7 +26,7 @@ struct SimulationTests {
         }
     }
 
-    @Test("a correct backend is never red, however busy the machine", arguments: loads)
+    @Test("a correct backend never fails on a busy machine", arguments: loads)
     func correctUnderLoad(name: String, load: SimulatedMachine.Load) {
         for seed in Self.seeds(8) {
             let outcome = SimulatedSuite(seed: seed, load: load).run()
@@ -36,13 +36,13 @@ struct SimulationTests {
     }
 
     @Test(
-        "a broken backend is red on a machine with time, and never green on a busy one",
+        "a broken backend fails on an idle machine and never passes on a busy one",
         arguments: SimulatedBackend.Defect.allCases
     )
     func broken(defect: SimulatedBackend.Defect) {
         for seed in Self.seeds(1) {
-            let calm = SimulatedSuite(seed: seed, defect: defect).run()
-            #expect(!calm.cases(.failed).isEmpty, "seed \(seed): \(calm.text)")
+            let faultFree = SimulatedSuite(seed: seed, defect: defect).run()
+            #expect(!faultFree.cases(.failed).isEmpty, "seed \(seed): \(faultFree.text)")
             for (name, load) in Self.loads {
                 let outcome = SimulatedSuite(seed: seed, load: load, defect: defect).run()
                 #expect(outcome.results != nil, "seed \(seed), \(name): never ended")
@@ -52,7 +52,7 @@ struct SimulationTests {
     }
 
     @Test(
-        "a seed reproduces a run to the letter",
+        "a seed reproduces a run exactly",
         arguments: [nil, .losesOneInFive, .checksBeforeItStores] as [SimulatedBackend.Defect?]
     )
     func reproduces(defect: SimulatedBackend.Defect?) throws {
@@ -78,11 +78,11 @@ struct SimulationTests {
     }
 
     /// Seconds in which Assay stood still are told, and held against nobody.
-    @Test func `what a stall decided is told as a busy machine`() {
+    @Test func `a verdict decided by a stall is reported as a busy machine`() {
         var busy = 0
         for seed in Self.seeds(8) {
             // What stalls now and then only is played again, and says nothing of the machine.
-            let outcome = SimulatedSuite(seed: seed, load: .drowned).run()
+            let outcome = SimulatedSuite(seed: seed, load: .overloaded).run()
             #expect(outcome.cases(.failed).isEmpty, "seed \(seed): \(outcome.text)")
             busy += outcome.results?.count { $0.findings.contains { $0.code == .machineBusy } } ?? 0
         }

@@ -6,8 +6,8 @@
 package struct ClientRule: Rule {
     package static func findings(in evidence: CaseEvidence) -> [Finding] {
         guard let expected = evidence.expectation.app else { return [] }
-        let view = ClientView(evidence, expected)
-        guard view.timeline.gestures.contains(where: \.isLaunch) else {
+        let judge = DeviceScenarioJudge(evidence, expected)
+        guard judge.timeline.userActions.contains(where: \.isLaunch) else {
             return [
                 Finding(
                     .notRun,
@@ -17,11 +17,15 @@ package struct ClientRule: Rule {
                 )
             ]
         }
-        if let obstacle = view.untouched ?? view.deadTap ?? view.unheard { return [obstacle] }
-        return expected.promises.flatMap { view.findings(for: $0) }
-            + expected.commands.compactMap { view.finding(for: $0) }
-            + expected.identities.compactMap { view.finding(for: $0) }
-            + expected.screens.compactMap { view.finding(for: $0) }
-            + view.startFindings + view.countFindings
+        if let skipReason = judge.missingElementFinding ?? judge.ineffectiveTapFinding
+            ?? judge.missingCallbackFinding
+        {
+            return [skipReason]
+        }
+        return expected.promises.flatMap { judge.findings(for: $0) }
+            + expected.commands.compactMap { judge.finding(for: $0) }
+            + expected.identities.compactMap { judge.finding(for: $0) }
+            + expected.screens.compactMap { judge.finding(for: $0) }
+            + judge.startFindings + judge.countFindings
     }
 }

@@ -50,7 +50,7 @@ package struct ClientTimeline: Sendable {
     }
 
     /// A user action in the app, with its position in the journal.
-    package struct Gesture: Hashable, Sendable {
+    package struct UserAction: Hashable, Sendable {
         package let sequence: Int
         package let phone: String
         package let name: String
@@ -76,22 +76,22 @@ package struct ClientTimeline: Sendable {
         package let phone: String
         package let function: String
         /// Whether the page has the function that the native side called.
-        package let isHeard: Bool
+        package let isHandled: Bool
     }
 
     package private(set) var commands: [Command] = []
     package private(set) var registrations: [Registration] = []
     package private(set) var logins: [Login] = []
-    package private(set) var gestures: [Gesture] = []
+    package private(set) var userActions: [UserAction] = []
     package private(set) var errors: [PageEvent] = []
     /// The documents that were about to run their first script; a page that reloads itself has
     /// several.
-    package private(set) var starts: [PageEvent] = []
+    package private(set) var documentStarts: [PageEvent] = []
     /// The documents of the pages whose scripts have all run.
-    package private(set) var loads: [PageEvent] = []
+    package private(set) var documentLoads: [PageEvent] = []
     package private(set) var callbacks: [Callback] = []
     /// The requests of the page that match no route of the profile.
-    package private(set) var strayCalls: [PageEvent] = []
+    package private(set) var unroutedRequests: [PageEvent] = []
     /// The state of each phone at the end of the scenario, as the fake Despia runtime returned it,
     /// by phone name.
     package private(set) var phones: [String: JSONValue] = [:]
@@ -125,50 +125,53 @@ package struct ClientTimeline: Sendable {
 
     private mutating func add(_ exchange: Exchange, _ fields: Fields) {
         switch exchange.entry {
-        case .gesture(let gesture, let phone): add(gesture, phone.name, exchange)
+        case .userAction(let userAction, let phone): add(userAction, phone.name, exchange)
         case .screen(let shown, let phone): screens[phone.name] = shown
-        case .sighting(_, let phone) where exchange.to == .despia:
-            phones[phone] = exchange.answeredJSON
+        case .observation(_, let phone) where exchange.to == .despia:
+            phones[phone] = exchange.responseJSON
             if firstPhones[phone] == nil { firstPhones[phone] = phones[phone] }
         case .exchange where exchange.from == .app && exchange.to == .despia:
             add(command: exchange)
         case .exchange where exchange.from == .app && exchange.to == .backend:
             if exchange.purpose == .appCall("register") { add(registration: exchange, fields) }
             if exchange.purpose == .appCall("login") { add(login: exchange, fields) }
-        case .exchange, .sighting, .restart: break
+        case .exchange, .observation, .restart: break
         }
     }
 
-    private mutating func add(_ gesture: Conformance.Gesture, _ phone: String, _ exchange: Exchange)
-    {
+    private mutating func add(
+        _ userAction: Conformance.UserAction,
+        _ phone: String,
+        _ exchange: Exchange
+    ) {
         let event = PageEvent(
             sequence: exchange.sequence,
             phone: phone,
             time: exchange.invoked,
-            text: gesture.text ?? ""
+            text: userAction.text ?? ""
         )
-        switch gesture.kind {
+        switch userAction.kind {
         case .pageError: errors.append(event)
-        case .pageStarted: starts.append(event)
-        case .pageLoaded: loads.append(event)
-        case .strayCall: strayCalls.append(event)
+        case .pageStarted: documentStarts.append(event)
+        case .pageLoaded: documentLoads.append(event)
+        case .unmatchedRequest: unroutedRequests.append(event)
         case .called:
             callbacks.append(
                 Callback(
                     sequence: exchange.sequence,
                     phone: phone,
                     function: event.text,
-                    isHeard: gesture.missing == nil
+                    isHandled: userAction.missing == nil
                 )
             )
         case .act:
-            gestures.append(
-                Gesture(
+            userActions.append(
+                UserAction(
                     sequence: exchange.sequence,
                     phone: phone,
-                    name: gesture.name,
+                    name: userAction.name,
                     time: exchange.invoked,
-                    missing: gesture.missing
+                    missing: userAction.missing
                 )
             )
         }
@@ -192,7 +195,7 @@ package struct ClientTimeline: Sendable {
                 bridge: BridgeCommand(text)
             )
         )
-        let replies = exchange.answeredJSON?["replies"]?.array ?? []
+        let replies = exchange.responseJSON?["replies"]?.array ?? []
         let isResult = replies.contains { reply in
             switch reply["value"] {
             case .string(let text): text != "n/a"
@@ -231,7 +234,7 @@ package struct ClientTimeline: Sendable {
             return value.string ?? (value.isNull ? nil : value.text)
         }
         let status = exchange.response?.status
-        let answered = exchange.answeredJSON?[fields.registeredID]?.string
+        let answered = exchange.responseJSON?[fields.registeredID]?.string
         registrations.append(
             Registration(
                 sequence: exchange.sequence,
@@ -270,10 +273,12 @@ package struct ClientTimeline: Sendable {
     ///
     /// A page is ready when its scripts have run, or when it has sent its first command or
     /// registration. The time before that is spent by the browser and the network.
-    package func readiness(of phone: String) -> Int64? {
-        let load = loads.first { $0.phone == phone }?.time
+    package func readyTime(of phone: String) -> Int64? {
+        let load = documentLoads.first { $0.phone == phone }?.time
         // Only a browser reports the loading of documents.
-        guard load != nil || starts.contains(where: { $0.phone == phone }) else { return nil }
+        guard load != nil || documentStarts.contains(where: { $0.phone == phone }) else {
+            return nil
+        }
         let signs =
             commands.filter { $0.phone == phone }.map(\.time)
             + registrations.filter { $0.phone == phone }.map(\.sent)
@@ -292,13 +297,13 @@ package struct ClientTimeline: Sendable {
     /// Whether a phone's page was replaced by a new document between two entries of the journal.
     ///
     /// This happens when the page reloads itself or the app is opened again.
-    package func isRenewed(_ phone: String, from first: Int, to last: Int) -> Bool {
-        starts.contains { $0.phone == phone && $0.sequence > first && $0.sequence < last }
+    package func isReloaded(_ phone: String, from first: Int, to last: Int) -> Bool {
+        documentStarts.contains { $0.phone == phone && $0.sequence > first && $0.sequence < last }
     }
 
     /// Whether a read of the vault or the purchase history has no reply yet, or got a reply that is
     /// not a result.
-    package var hasOpenQuestion: Bool {
+    package var hasUnansweredRead: Bool {
         commands.contains {
             ["readvault", "getpurchasehistory"].contains($0.bridge.scheme)
                 && !results.contains($0.sequence)
@@ -308,7 +313,7 @@ package struct ClientTimeline: Sendable {
     /// The names of all phones in the scenario.
     package var names: [String] {
         var names: [String] = []
-        for name in gestures.map(\.phone) + commands.map(\.phone) + phones.keys.sorted()
+        for name in userActions.map(\.phone) + commands.map(\.phone) + phones.keys.sorted()
         where !names.contains(name) {
             names.append(name)
         }
@@ -338,7 +343,7 @@ package struct ClientTimeline: Sendable {
 
     /// Returns the value of a phone's vault entry before the app was first opened; nil when there
     /// was none.
-    package func heldAtFirst(_ role: PhoneChange.VaultRole, by phone: String) -> String? {
+    package func initialVaultValue(_ role: PhoneChange.VaultRole, by phone: String) -> String? {
         keys[role].flatMap { firstPhones[phone]?["vaultLocal"]?[$0]?["value"]?.string }
     }
 
@@ -351,12 +356,12 @@ package struct ClientTimeline: Sendable {
     }
 
     /// Returns the last ID that the phone's app sent to the vault, OneSignal or the backend.
-    package func finalID(of phone: String) -> String? { told(by: phone).max { $0.0 < $1.0 }?.1 }
+    package func finalID(of phone: String) -> String? { sentIDs(by: phone).max { $0.0 < $1.0 }?.1 }
 
     /// Returns the first ID that the phone's app sent to the vault, OneSignal or the backend.
-    package func firstID(of phone: String) -> String? { told(by: phone).min { $0.0 < $1.0 }?.1 }
+    package func firstID(of phone: String) -> String? { sentIDs(by: phone).min { $0.0 < $1.0 }?.1 }
 
-    private func told(by phone: String) -> [(Int, String)] {
+    private func sentIDs(by phone: String) -> [(Int, String)] {
         commands.filter { $0.phone == phone }.compactMap { command in
             (writtenID(command) ?? aliasedID(command)).map { (command.sequence, $0) }
         }
@@ -367,13 +372,13 @@ package struct ClientTimeline: Sendable {
 
     /// The value that the bridge returns for a vault entry that does not exist (Despia fact sheet,
     /// section 1.4).
-    private static let nothing = "n/a"
+    private static let absentVaultValue = "n/a"
 
     /// Whether an app user ID can identify exactly one user.
     package static func isUsable(_ id: String) -> Bool {
         let trimmed = id.trimmingBlanks
         return trimmed == id && id.count <= 100 && !id.contains("/")
-            && !AppUserID.isBlocked(id) && id != nothing
+            && !AppUserID.isBlocked(id) && id != absentVaultValue
     }
 }
 

@@ -25,7 +25,7 @@ package struct AppExpectation: Hashable, Codable, Sendable {
 
     /// The expected app user ID of a phone at the end of the run.
     package struct Identity: Hashable, Codable, Sendable {
-        package enum Wanted: Hashable, Codable, Sendable {
+        package enum IdentityCondition: Hashable, Codable, Sendable {
             case user(String)
             case notUser(String)
             /// The ID must be the same as that of the phone with this name; `otherThan` requires a
@@ -37,10 +37,10 @@ package struct AppExpectation: Hashable, Codable, Sendable {
         }
 
         package var phone: String
-        package var wanted: Wanted
+        package var wanted: IdentityCondition
         package var location: SourceLocation
 
-        package init(phone: String, wanted: Wanted, location: SourceLocation) {
+        package init(phone: String, wanted: IdentityCondition, location: SourceLocation) {
             self.phone = phone
             self.wanted = wanted
             self.location = location
@@ -69,17 +69,17 @@ package struct AppExpectation: Hashable, Codable, Sendable {
     }
 
     /// An invariant that must hold over the app's whole timeline, by name.
-    package struct Promise: Hashable, Codable, Sendable {
-        package var name: ClientPromise
+    package struct RequiredInvariant: Hashable, Codable, Sendable {
+        package var name: AppInvariant
         package var location: SourceLocation
 
-        package init(name: ClientPromise, location: SourceLocation) {
+        package init(name: AppInvariant, location: SourceLocation) {
             self.name = name
             self.location = location
         }
     }
 
-    package var promises: [Promise] = []
+    package var promises: [RequiredInvariant] = []
     package var commands: [Command] = []
     package var identities: [Identity] = []
     package var screens: [Screen] = []

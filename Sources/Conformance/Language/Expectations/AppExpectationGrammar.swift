@@ -3,7 +3,7 @@ extension AppExpectation {
         "app-expectation",
         "'app'",
         "The expected behavior of the app on a simulated phone.",
-        blank: { AppExpectation(location: $0.location) }
+        makeEmptyOwner: { AppExpectation(location: $0.location) }
     ) {
         Field<AppExpectation>.promises
         Field.value(
@@ -16,7 +16,7 @@ extension AppExpectation {
         )
         Field<AppExpectation>.identities
         Field<AppExpectation>.screens
-        Field.wish(
+        Field.switchWord(
             "start",
             \.isBounded,
             "bounded",
@@ -43,9 +43,9 @@ extension Field where Owner == AppExpectation {
             "invariants",
             \.promises,
             Syntax(
-                .words(ClientPromise.allCases.map(\.rawValue)),
+                .words(AppInvariant.allCases.map(\.rawValue)),
                 read: { node, reader in
-                    let name: ClientPromise? = reader.choice(node, "invariant")
+                    let name: AppInvariant? = reader.choice(node, "invariant")
                     return name.map { .init(name: $0, location: node.location) }
                 },
                 write: { .plain($0.name.rawValue) }
@@ -55,7 +55,7 @@ extension Field where Owner == AppExpectation {
     }
 
     fileprivate static var identities: Field {
-        let wanted = AppExpectation.Identity.Wanted.syntax
+        let wanted = AppExpectation.Identity.IdentityCondition.syntax
         return Field(
             KeyShape(
                 "id",
@@ -101,8 +101,8 @@ extension Field where Owner == AppExpectation {
             },
             write: { expected in
                 let entries = expected.screens.map { screen in
-                    let wanted = Written.json(screen.wanted)
-                    return Written.Entry(
+                    let wanted = YAMLNode.json(screen.wanted)
+                    return YAMLNode.Entry(
                         screen.element.rawValue,
                         screen.isNot ? .flow([.init("not", wanted)]) : wanted
                     )
@@ -154,25 +154,25 @@ extension AppExpectation.Screen {
                 }
             return KeyShape(
                 element.rawValue,
-                .templated(.either([shown, .construct(not)]), .contract(.phone)),
+                .templated(.either([displayedValue, .construct(not)]), .contract(.phone)),
                 doc
             )
         }
     )
 
-    private static let shown = Shape.either([.flag, .text("a string")])
+    private static let displayedValue = Shape.either([.flag, .text("a string")])
 
     private static let not = ConstructShape(
         name: "not",
         owner: "'not'",
         doc: "Any value except this one.",
-        keys: [KeyShape("not", shown, "The value that must not be shown.")]
+        keys: [KeyShape("not", displayedValue, "The value that must not be shown.")]
     ).requiring("not")
 
     fileprivate init(_ element: Element, _ node: LocatedNode, _ reader: inout NodeReader) {
         self.init(element: element, wanted: .null, location: node.location)
         guard case .mapping = node.content else {
-            wanted = Self.shown(node, &reader)
+            wanted = Self.displayedValue(node, &reader)
             return
         }
         let parts = reader.mapping(node, allowed: ["not"])
@@ -180,12 +180,13 @@ extension AppExpectation.Screen {
             reader.fail(.missingKey("not", of: "a screen"), at: node.location)
         }
         isNot = true
-        wanted = parts["not"].map { Self.shown($0, &reader) } ?? .null
+        wanted = parts["not"].map { Self.displayedValue($0, &reader) } ?? .null
     }
 
     /// Reads the expected visibility (true or false) or text of a page element; returns null after
     /// an error.
-    private static func shown(_ node: LocatedNode, _ reader: inout NodeReader) -> JSONValue {
+    private static func displayedValue(_ node: LocatedNode, _ reader: inout NodeReader) -> JSONValue
+    {
         if case .bool = node.json { return node.json }
         guard case .scalar(let text, _) = node.content, !node.json.isNull else {
             reader.fail(
@@ -203,7 +204,7 @@ extension AppExpectation.Command {
         "command",
         "a command",
         "A command that the app must, or must not, send over the bridge.",
-        blank: { .init(name: "", countMin: 1, countMax: nil, location: $0.location) }
+        makeEmptyOwner: { .init(name: "", countMin: 1, countMax: nil, location: $0.location) }
     ) {
         Field.required(
             "command",
@@ -225,7 +226,7 @@ extension AppExpectation.Command {
             "The value that the command carries."
         )
         Field<AppExpectation.Command>.count
-        Field.wish(
+        Field.switchWord(
             "before",
             \.isBeforeIDWritten,
             "id-written",
@@ -249,7 +250,11 @@ extension AppExpectation.Command {
             let scheme = name.split(separator: ":").first.map(String.init) ?? name
             if !BridgeCommand.schemes.contains(scheme) {
                 reader.fail(
-                    .unknownValue(name, what: "command", allowed: BridgeCommand.schemes.sorted()),
+                    .unknownValue(
+                        name,
+                        valueKind: "command",
+                        allowed: BridgeCommand.schemes.sorted()
+                    ),
                     at: node.location
                 )
             }
@@ -281,7 +286,7 @@ extension Field where Owner == AppExpectation.Command {
     }
 }
 
-extension AppExpectation.Identity.Wanted {
+extension AppExpectation.Identity.IdentityCondition {
     /// The values of an expected ID that is written as a mapping, collected while the file is
     /// parsed.
     private struct Draft: Sendable {
@@ -295,7 +300,7 @@ extension AppExpectation.Identity.Wanted {
         "identity",
         "an ID",
         "The expected app user ID of a phone.",
-        blank: { _ in Draft() }
+        makeEmptyOwner: { _ in Draft() }
     ) {
         Field.optional("not", \.not, .name(.user, .refers), "Any ID except that of this user.")
         Field.optional(
@@ -313,13 +318,13 @@ extension AppExpectation.Identity.Wanted {
         Field.optional(
             "changed",
             \.changed,
-            Syntax<Bool>.wish("true", "value of 'changed'"),
+            Syntax<Bool>.switchWord("true", "value of 'changed'"),
             "A different ID than the first ID that the phone's app reported."
         )
     }.oneOf(["not", "same-as", "other-than", "changed"], example: "changed: true")
 
     /// The syntax of an expected ID: the name of a user, or a mapping such as `{changed: true}`.
-    fileprivate static let syntax = Syntax<AppExpectation.Identity.Wanted>(
+    fileprivate static let syntax = Syntax<AppExpectation.Identity.IdentityCondition>(
         .either([.name(.user, .refers), .construct(drafts.shape)]),
         read: { node, reader in
             guard case .mapping = node.content else {
@@ -357,15 +362,17 @@ extension Field where Owner == Expectation {
 extension AppExpectation {
     /// The capabilities that a target must have to check the expectations, each with the
     /// expectation's location in the file.
-    var demands: [(demand: Demand, location: SourceLocation)] {
-        var demands = promises.map { (demand: Demand.promise($0.name), location: $0.location) }
-        demands += commands.map { (.app(.commands), $0.location) }
-        demands += identities.map { (.app(.id), $0.location) }
-        demands += screens.map { (.app(.screen), $0.location) }
-        if isBounded { demands.append((.app(.start), location)) }
-        if registeredMin != nil || registeredMax != nil {
-            demands.append((.app(.registered), location))
+    var requiredCapabilities: [(demand: RequiredCapability, location: SourceLocation)] {
+        var requiredCapabilities = promises.map {
+            (demand: RequiredCapability.promise($0.name), location: $0.location)
         }
-        return demands
+        requiredCapabilities += commands.map { (.app(.commands), $0.location) }
+        requiredCapabilities += identities.map { (.app(.id), $0.location) }
+        requiredCapabilities += screens.map { (.app(.screen), $0.location) }
+        if isBounded { requiredCapabilities.append((.app(.start), location)) }
+        if registeredMin != nil || registeredMax != nil {
+            requiredCapabilities.append((.app(.registered), location))
+        }
+        return requiredCapabilities
     }
 }

@@ -30,7 +30,7 @@ package struct Audience: Hashable, Codable, Sendable {
         "audience",
         "an audience",
         "The exact recipients of a message.",
-        blank: { _ in Audience() }
+        makeEmptyOwner: { _ in Audience() }
     ) {
         Field.value(
             "users",

@@ -55,7 +55,7 @@ extension Field where Owner == Expectation {
         .list(
             "alike",
             \.alike,
-            Call.knownName,
+            Call.knownCallName,
             countMin: 2,
             "Calls whose responses must be indistinguishable from each other."
         )

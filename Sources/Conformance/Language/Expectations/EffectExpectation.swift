@@ -64,7 +64,7 @@ extension EffectExpectation {
         "effect",
         "an effect",
         "An effect on OneSignal that the backend must, or must not, cause.",
-        blank: { node in
+        makeEmptyOwner: { node in
             EffectExpectation(
                 kind: provider,
                 user: nil,
@@ -124,7 +124,7 @@ extension EffectExpectation {
     }
 
     @FieldBuilder<EffectExpectation> private static var attemptFields: [Field<EffectExpectation>] {
-        Field.wish(
+        Field.switchWord(
             "key",
             \.hasSteadyKey,
             "steady",
@@ -138,7 +138,7 @@ extension EffectExpectation {
             "The required number of different idempotency keys over all attempts. A backend should "
                 + "use one key per event, also for retries."
         )
-        Field.wish(
+        Field.switchWord(
             "address",
             \.isPersonal,
             "personal",
@@ -152,7 +152,7 @@ extension EffectExpectation {
             Bounds.most(0...1000),
             "The maximum number of calls to the provider for the effect, whether accepted or not."
         )
-        Field.wish(
+        Field.switchWord(
             "pace",
             \.obeysRetryAfter,
             "retry-after",
@@ -168,7 +168,7 @@ extension EffectExpectation {
     }
 
     /// The minimum number of effects when the contract does not set `count`.
-    fileprivate var usualCountMin: Int {
+    fileprivate var defaultCountMin: Int {
         kind != Self.provider + "tags" && unlike == nil && addedMax == nil
             && addedLike == nil ? 1 : 0
     }
@@ -193,14 +193,14 @@ extension Field where Owner == EffectExpectation {
                 effect.location = node.location
             },
             write: { effect in
-                let isUsual = effect.countMax == nil && effect.countMin == effect.usualCountMin
+                let isUsual = effect.countMax == nil && effect.countMin == effect.defaultCountMin
                 guard !isUsual else { return nil }
                 let hasLeast = effect.countMin > 0 || effect.countMax == nil
                 let least = hasLeast || effect.countMax == effect.countMin ? effect.countMin : nil
                 return bounds.write(Bounds(least: least, most: effect.countMax))
             }
         )
-        field.absent = { $0.countMin = $0.usualCountMin }
+        field.absent = { $0.countMin = $0.defaultCountMin }
         return field
     }
 }

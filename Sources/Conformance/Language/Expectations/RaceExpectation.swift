@@ -16,9 +16,9 @@ extension RaceExpectation {
         "race",
         "a race",
         "Competing calls, of which only a fixed number may succeed.",
-        blank: { RaceExpectation(calls: [], winnerCount: 1, location: $0.location) }
+        makeEmptyOwner: { RaceExpectation(calls: [], winnerCount: 1, location: $0.location) }
     ) {
-        Field.required("calls", \.calls, .list(Call.knownName), "The competing calls.")
+        Field.required("calls", \.calls, .list(Call.knownCallName), "The competing calls.")
         Field.value(
             "winners",
             \.winnerCount,

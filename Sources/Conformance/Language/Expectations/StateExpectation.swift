@@ -87,7 +87,7 @@ extension Field where Owner == Expectation {
         return Field(
             KeyShape(
                 "state",
-                .map(key: .anyOf(.user), value: fields.shape, countRange: 0...100),
+                .map(key: .nameAlternatives(.user), value: fields.shape, countRange: 0...100),
                 "The state that the probes must show for a user. Under `ada|bob`, either user may "
                     + "satisfy the expectation."
             ),

@@ -3,7 +3,7 @@ extension Profile.App {
         "app",
         "'app'",
         "The web app under test, and its page elements to tap, fill in and read.",
-        blank: { _ in Profile.App() }
+        makeEmptyOwner: { _ in Profile.App() }
     ) {
         Field.optional(
             "url",
@@ -17,7 +17,7 @@ extension Profile.App {
         Field<Profile.App>.backend
     }.checking { app, keys, reader in
         let names = app.vaultKeys.values + app.otherKeys
-        if let name = names.sorted().first(where: WindowNames.all.contains) {
+        if let name = names.sorted().first(where: WindowPropertyNames.all.contains) {
             // A reply would overwrite the page's property of that name (C-35).
             reader.fail(
                 .conflict(

@@ -8,32 +8,39 @@ enum CSSSelector {
         if text.hasPrefix("/") || text.hasPrefix("(/") {
             return "it is an XPath; write a CSS selector, for example '#buy'"
         }
-        if let foreign = foreign.first(where: { text.contains($0) }) {
-            return "'\(foreign)' is syntax of a test library, not of CSS"
+        if let testLibrarySyntax = testLibrarySyntax.first(where: { text.contains($0) }) {
+            return "'\(testLibrarySyntax)' is syntax of a test library, not of CSS"
         }
-        if let problem = nesting(text) { return problem }
-        let bare = text.filter { !$0.isWhitespace }
-        if let last = bare.last, ">+~,".contains(last) { return "it ends with '\(last)'" }
-        if let first = bare.first, ">+~,".contains(first) { return "it begins with '\(first)'" }
-        for (mark, next) in zip(bare, bare.dropFirst()) where "#.".contains(mark) {
+        if let problem = nestingProblem(text) { return problem }
+        let selectorWithoutSpaces = text.filter { !$0.isWhitespace }
+        if let last = selectorWithoutSpaces.last, ">+~,".contains(last) {
+            return "it ends with '\(last)'"
+        }
+        if let first = selectorWithoutSpaces.first, ">+~,".contains(first) {
+            return "it begins with '\(first)'"
+        }
+        for (mark, next) in zip(selectorWithoutSpaces, selectorWithoutSpaces.dropFirst())
+        where "#.".contains(mark) {
             if next.isNumber {
                 return "a name cannot begin with a digit: write '[id=\"…\"]' instead of "
                     + "'\(mark)\(next)…'"
             }
             if "#.>+~, ".contains(next) { return "'\(mark)' has no name" }
         }
-        if bare.last == "#" || bare.last == "." { return "'\(bare.suffix(1))' has no name" }
+        if selectorWithoutSpaces.last == "#" || selectorWithoutSpaces.last == "." {
+            return "'\(selectorWithoutSpaces.suffix(1))' has no name"
+        }
         return nil
     }
 
     /// Selector syntax of test libraries that no browser supports.
-    private static let foreign = [
+    private static let testLibrarySyntax = [
         ":contains(", ":has-text(", ":visible", ":hidden", ":eq(", "text=", ">>",
     ]
 
     /// Returns the first problem with brackets, parentheses and quotes in a selector; nil when
     /// there is none.
-    private static func nesting(_ text: String) -> String? {
+    private static func nestingProblem(_ text: String) -> String? {
         let pairs: [Character: Character] = ["]": "[", ")": "("]
         var open: [Character] = []
         var quote: Character?

@@ -2,19 +2,19 @@ extension Profile.Credentials {
     /// Returns the fields for the keys `headers: {…}` and `as: …` of a request or a probe.
     ///
     /// - Parameters:
-    ///   - place: The place of the request in the profile, which determines the available
+    ///   - slot: The place of the request in the profile, which determines the available
     ///     templates.
     ///   - path: The property of the request or probe that holds the credentials.
     /// - Returns: The fields for the two keys.
     static func fields<Owner: Sendable>(
-        _ place: TemplateScope.ProfilePlace,
+        _ slot: TemplateScope.ProfileSlot,
         _ path: any Field<Owner>.Path<Profile.Credentials?>
     ) -> [Field<Owner>] {
-        let place = self.place(of: place)
+        let slot = self.slot(of: slot)
         let values = Syntax<[String: String]>.map(
             .anyKey("a header"),
             .verbatim("a string; `${NAME}` and `${NAME:-default}` insert environment variables")
-                .templated(place)
+                .templated(slot)
         )
         return [
             .readOnly(
@@ -26,7 +26,7 @@ extension Profile.Credentials {
                 guard let headers = values.read(node, &reader) else { return }
                 var secrets: [String: Secret] = [:]
                 for (name, text) in headers {
-                    guard isToken(name) else {
+                    guard isHeaderName(name) else {
                         reader.fail(
                             .wrongKind(expected: "the name of a header", found: "'\(name)'"),
                             at: node.location
@@ -41,11 +41,11 @@ extension Profile.Credentials {
             },
             .readOnly(
                 "as",
-                Syntax.text("a uid, such as `{{id}}`").templated(place).shape,
+                Syntax.text("a uid, such as `{{id}}`").templated(slot).shape,
                 "The uid of a signed-in user, whose ID token is sent as the bearer token.",
                 fallback: "no ID token"
             ) { node, owner, reader in
-                guard let actor = reader.anyText(node) else { return }
+                guard let actor = reader.possiblyEmptyText(node) else { return }
                 var credentials = owner[keyPath: path] ?? Profile.Credentials()
                 credentials.actor = actor
                 owner[keyPath: path] = credentials
@@ -55,9 +55,9 @@ extension Profile.Credentials {
 
     /// Returns the template place for the credentials of a request, given the place of the request
     /// itself.
-    private static func place(
-        of request: TemplateScope.ProfilePlace
-    ) -> TemplateScope.ProfilePlace {
+    private static func slot(
+        of request: TemplateScope.ProfileSlot
+    ) -> TemplateScope.ProfileSlot {
         switch request {
         case .endpoint, .creation, .probe: .userCredential
         case .account, .clock, .none: .operatorCredential
@@ -74,7 +74,7 @@ extension Profile.Credentials {
     }
 
     /// Whether a name is valid for a header (RFC 9110, section 5.6.2).
-    private static func isToken(_ name: String) -> Bool {
+    private static func isHeaderName(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in
                 byte > 0x20 && byte < 0x7f && !"(),/:;<=>?@[\\]{}\"".utf8.contains(byte)
@@ -87,7 +87,7 @@ extension Profile.Session {
         "session",
         "'session'",
         "A login that runs once. `{{session}}` in headers is replaced by a value of its response.",
-        blank: { _ in
+        makeEmptyOwner: { _ in
             Profile.Session(
                 endpoint: Profile.Endpoint(method: "", path: ""),
                 token: JSONPointer()

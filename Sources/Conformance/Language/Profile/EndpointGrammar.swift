@@ -4,22 +4,22 @@ extension Profile.Endpoint {
     /// Returns the syntax of an endpoint on one line: a path, or a method and a path.
     ///
     /// The parameter is the method of an endpoint that is only a path.
-    static func line(method usual: String) -> Syntax<Profile.Endpoint> {
+    static func line(method defaultValue: String) -> Syntax<Profile.Endpoint> {
         Syntax(
             .pattern(
                 "^((GET|POST|PUT|PATCH|DELETE|HEAD) )?/",
-                "a method and a path, such as `\(usual) /healthz`"
+                "a method and a path, such as `\(defaultValue) /healthz`"
             ),
             read: { node, reader in
                 guard let text = reader.text(node) else { return nil }
                 let words = text.split(separator: " ").map(String.init)
                 if words.count == 1, text.hasPrefix("/") {
-                    return Profile.Endpoint(method: usual, path: text)
+                    return Profile.Endpoint(method: defaultValue, path: text)
                 }
                 guard words.count == 2, methods.contains(words[0]), words[1].hasPrefix("/") else {
                     reader.fail(
                         .wrongKind(
-                            expected: "a method and a path such as '\(usual) /healthz'",
+                            expected: "a method and a path such as '\(defaultValue) /healthz'",
                             found: node.kind
                         ),
                         at: node.location
@@ -38,20 +38,20 @@ extension Profile.Endpoint {
     /// The place determines the templates that the request may contain.
     static func request(
         _ name: String,
-        _ place: TemplateScope.ProfilePlace
+        _ slot: TemplateScope.ProfileSlot
     ) -> Construct<Profile.Endpoint> {
         let verbs = ["get", "post", "put", "patch", "delete"]
-        let templates = place.words.map { ", `{{\($0.word)}}`" }.joined().dropFirst(2)
+        let templates = slot.words.map { ", `{{\($0.word)}}`" }.joined().dropFirst(2)
         return Construct(
             name,
             "a request",
             "A request to the backend" + (templates.isEmpty ? "." : ", with \(templates)."),
-            blank: { _ in Profile.Endpoint(method: "", path: "") }
+            makeEmptyOwner: { _ in Profile.Endpoint(method: "", path: "") }
         ) {
             verbs.map { verb in
                 Field<Profile.Endpoint>.readOnly(
                     verb,
-                    .templated(.text("a path"), .profile(place)),
+                    .templated(.text("a path"), .profile(slot)),
                     "The path of a \(verb.uppercased()) request."
                 ) { node, endpoint, reader in
                     guard let path = reader.text(node) else { return }
@@ -61,7 +61,7 @@ extension Profile.Endpoint {
             }
             Field<Profile.Endpoint>.readOnly(
                 "body",
-                .templated(.json, .profile(place)),
+                .templated(.json, .profile(slot)),
                 "The JSON body. A field whose template has no value is omitted.",
                 fallback: "no body"
             ) { node, endpoint, _ in
@@ -80,7 +80,7 @@ extension Profile.Endpoint {
                 .pointer,
                 "The location in the response of the proof that the ID belongs to the device."
             )
-            Profile.Credentials.fields(place, \.credentials)
+            Profile.Credentials.fields(slot, \.credentials)
         }.oneOf(verbs, example: "post: /path")
     }
 }
@@ -128,19 +128,19 @@ extension Field where Owner == Profile {
             fallback: "the paths of the identity guide"
         ) { node, profile, reader in
             let nodes = reader.mapping(node, allowed: shape.keys.map(\.key))
-            reader.namesRegister = nodes["register"] != nil
+            reader.definesRegisterEndpoint = nodes["register"] != nil
             for name in shape.keys.map(\.key) {
                 guard let value = nodes[name] else { continue }
-                profile.guessed.remove(name)
+                profile.defaultedEndpoints.remove(name)
                 if case .mapping = value.content {
                     profile.endpoints[name] =
                         request.read(value, &reader) ?? profile.endpoints[name]
                 } else if var endpoint = lines[name]?.read(value, &reader) {
                     // With only a path, the endpoint keeps the identity guide's body and response.
-                    let usual = profile.endpoints[name]
-                    endpoint.body = usual?.body
-                    endpoint.answerID = usual?.answerID
-                    endpoint.answerProof = usual?.answerProof
+                    let defaultValue = profile.endpoints[name]
+                    endpoint.body = defaultValue?.body
+                    endpoint.answerID = defaultValue?.answerID
+                    endpoint.answerProof = defaultValue?.answerProof
                     profile.endpoints[name] = endpoint
                 }
             }

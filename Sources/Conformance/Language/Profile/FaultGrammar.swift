@@ -7,7 +7,7 @@ extension Profile.Fault {
         "Requests or commands that make the backend's database fail and repair it. While the "
             + "database fails, reads may work, but every write of an event must fail, for all "
             + "users.",
-        blank: { _ in Profile.Fault(breaking: .register, healing: .register) }
+        makeEmptyOwner: { _ in Profile.Fault(breaking: .register, healing: .register) }
     ) {
         Field.required(
             "break",

@@ -12,7 +12,7 @@ extension Profile.Probe {
         "probe",
         "a probe",
         "A read-only query that shows one user's state in the backend.",
-        blank: { _ in Draft() }
+        makeEmptyOwner: { _ in Draft() }
     ) {
         Field.optional(
             "get",
@@ -138,7 +138,7 @@ extension Profile.Reading {
             name,
             "a reading",
             "The location of a state field in the response, and the interpretation of its value.",
-            blank: { _ in Draft() }
+            makeEmptyOwner: { _ in Draft() }
         ) {
             Field.required("at", \.pointer, .pointer, "The location of the value.")
             Field.optional(
@@ -155,7 +155,7 @@ extension Profile.Reading {
                 "The field is true when the value at the location is not this value, or none of "
                     + "this list."
             )
-            Field.wish(
+            Field.switchWord(
                 "after",
                 \.isFuture,
                 "now",
@@ -170,7 +170,7 @@ extension Profile.Reading {
                 fallback: "inconclusive"
             )
             others.map(combinations) ?? []
-        }.exclusive(["is", "not", "after"]).exclusive(["and", "or"])
+        }.mutuallyExclusive(["is", "not", "after"]).mutuallyExclusive(["and", "or"])
     }
 
     @FieldBuilder<Draft> private static func combinations(
@@ -227,8 +227,8 @@ extension Profile.Reading {
         ),
         read: { node, reader in
             let readings = Syntax.map(.key(among: names), syntax).read(node, &reader)
-            for (name, reading) in readings ?? [:] where reading.isCombined && !flags.contains(name)
-            {
+            for (name, reading) in readings ?? [:]
+            where reading.hasCombinedConditions && !flags.contains(name) {
                 reader.fail(
                     .conflict(
                         "'\(name)' is not a true-or-false field, so it cannot combine conditions",

@@ -7,7 +7,7 @@ extension Profile {
         "profile",
         "a profile",
         "The settings to reach one backend and to observe its state.",
-        blank: { _ in Profile() }
+        makeEmptyOwner: { _ in Profile() }
     ) {
         Field<Profile>.version
         Field.optional(
@@ -54,10 +54,10 @@ extension Profile {
             fallback: "the machine's clock; the time between deliveries appears only in their "
                 + "events"
         )
-        lookFields
+        probeFields
         nameFields
         Field<Profile>.features
-        restFields
+        otherFields
     }.checking { profile, keys, reader in
         guard profile.session == nil, profile.allCredentials.contains(where: \.usesSession) else {
             return
@@ -71,7 +71,7 @@ extension Profile {
         )
     }
 
-    @FieldBuilder<Profile> private static var lookFields: [Field<Profile>] {
+    @FieldBuilder<Profile> private static var probeFields: [Field<Profile>] {
         Field.value(
             "probes",
             \.probes,
@@ -117,7 +117,7 @@ extension Profile {
         )
     }
 
-    @FieldBuilder<Profile> private static var restFields: [Field<Profile>] {
+    @FieldBuilder<Profile> private static var otherFields: [Field<Profile>] {
         Field.optional(
             "known-failing",
             \.knownFailingPath,
@@ -141,7 +141,7 @@ extension Profile {
         )
         Field.value(
             "settle-timeout",
-            \.patience,
+            \.settleTimeout,
             .span,
             default: .seconds(10),
             "The maximum real time until an expected effect or state appears."
@@ -158,7 +158,7 @@ extension Field where Owner == Profile {
             read: { node, _, reader in
                 guard node.json.int64 != 1 else { return }
                 reader.fail(
-                    .unknownValue(node.json.text, what: "profile version", allowed: ["1"]),
+                    .unknownValue(node.json.text, valueKind: "profile version", allowed: ["1"]),
                     at: node.location
                 )
             },
@@ -191,11 +191,12 @@ extension Field where Owner == Profile {
         ) { node, profile, reader in
             let nodes = reader.mapping(node, allowed: shape.keys.map(\.key))
             for name in Profile.SecretName.allCases {
-                guard let value = nodes[name.rawValue], let text = reader.anyText(value) else {
+                guard let value = nodes[name.rawValue], let text = reader.possiblyEmptyText(value)
+                else {
                     continue
                 }
                 profile.secrets[name] = Secret(reader.expanded(text, at: value.location))
-                profile.guessedSecrets.remove(name)
+                profile.defaultedSecrets.remove(name)
             }
         }
     }
@@ -211,7 +212,7 @@ extension Field where Owner == Profile {
             guard let creation = users.creation else { return }
             profile.creation = creation
             // Users are created in another way, so the route of the identity guide may not exist.
-            if !reader.namesRegister { profile.endpoints["register"] = nil }
+            if !reader.definesRegisterEndpoint { profile.endpoints["register"] = nil }
         }
     }
 

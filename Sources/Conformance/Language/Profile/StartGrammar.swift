@@ -3,7 +3,7 @@ extension Profile.Start {
         "start",
         "'start'",
         "The command with which Assay starts the backend, and its settings.",
-        blank: { _ in Profile.Start(command: "") }
+        makeEmptyOwner: { _ in Profile.Start(command: "") }
     ) {
         Field.required(
             "command",
@@ -25,7 +25,7 @@ extension Profile.Start {
             \.timeout,
             .span,
             "The maximum time until the backend is ready.",
-            fallback: Profile.Start.usualTimeout.unsignedText
+            fallback: Profile.Start.defaultTimeout.unsignedText
         )
         Field.optional(
             "cwd",
@@ -95,7 +95,7 @@ extension Profile.Intercept {
         "intercept",
         "'intercept'",
         "Redirects calls to a provider's real host to its fake, and refuses other hosts.",
-        blank: { _ in Profile.Intercept(isOn: true) }
+        makeEmptyOwner: { _ in Profile.Intercept(isOn: true) }
     ) {
         Field.list(
             "allow",
@@ -125,7 +125,7 @@ extension Profile.Ready {
         "ready",
         "'ready'",
         "The request that shows that the backend is ready, and the required status.",
-        blank: { _ in Profile.Ready(method: "", path: "") }
+        makeEmptyOwner: { _ in Profile.Ready(method: "", path: "") }
     ) {
         methods.map { method in
             Field<Profile.Ready>(
@@ -160,7 +160,7 @@ extension Profile.Stop {
         "stop",
         "'stop'",
         "The signal that stops a backend, and the time that it has to exit.",
-        blank: { _ in Profile.Stop() }
+        makeEmptyOwner: { _ in Profile.Stop() }
     ) {
         Field.value(
             "signal",
@@ -173,7 +173,7 @@ extension Profile.Stop {
             "within",
             \.within,
             .span,
-            default: Profile.Stop.usualWithin,
+            default: Profile.Stop.defaultTimeoutUntilKilled,
             "The time that the backend has to exit, after which it is killed."
         )
     }

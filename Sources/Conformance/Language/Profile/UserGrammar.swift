@@ -8,7 +8,7 @@ extension Profile {
             "users",
             "'users'",
             "The form of user IDs, and the way to create a user before a case.",
-            blank: { _ in Users() }
+            makeEmptyOwner: { _ in Users() }
         ) {
             Field.value(
                 "ids",
@@ -46,7 +46,7 @@ extension Profile {
             "accounts",
             "'accounts'",
             "The way to create an account for logins.",
-            blank: { _ in Accounts() }
+            makeEmptyOwner: { _ in Accounts() }
         ) {
             Field.required(
                 "create",
@@ -63,12 +63,12 @@ extension Profile.UserCreation {
     /// `command: [...]`.
     static func syntax(
         _ name: String,
-        _ place: TemplateScope.ProfilePlace
+        _ slot: TemplateScope.ProfileSlot
     ) -> Syntax<Profile.UserCreation> {
-        let request = Profile.Endpoint.request("\(name)-request", place)
-        let words = Profile.words(place)
+        let request = Profile.Endpoint.request("\(name)-request", slot)
+        let words = Profile.words(slot)
         var keys = [KeyShape("command", words.shape, "The program and its arguments.")]
-        if place == .creation {
+        if slot == .creation {
             let doc =
                 "The location of the user's ID in the JSON output. `\"\"` is the complete output."
             var id = KeyShape("id", .pointer, doc)
@@ -112,7 +112,7 @@ extension Profile.UserCreation {
 extension Profile {
     /// Returns the syntax of a command as a list of words, which may contain the templates of the
     /// given place.
-    static func words(_ place: TemplateScope.ProfilePlace) -> Syntax<[String]> {
-        .list(.text("a word").templated(place), countMin: 1)
+    static func words(_ slot: TemplateScope.ProfileSlot) -> Syntax<[String]> {
+        .list(.text("a word").templated(slot), countMin: 1)
     }
 }

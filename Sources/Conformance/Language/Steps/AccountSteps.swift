@@ -29,15 +29,15 @@ extension StepTraits {
     static func creation(of account: String) -> StepTraits {
         var traits = StepTraits(.createAccount)
         traits.needs = [.login]
-        traits.calm = .createAccount(account)
-        traits.makesSomebody = true
+        traits.faultFreeForm = .createAccount(account)
+        traits.createsUserOrAccount = true
         return traits
     }
 
     static func change(of user: String, _ change: Step.AccountChange) -> StepTraits {
         var traits = StepTraits(.accountChange)
         traits.users = [user]
-        traits.calm = .account(user: user, change)
+        traits.faultFreeForm = .account(user: user, change)
         return traits
     }
 }

@@ -3,12 +3,12 @@ extension AppAction {
         "app",
         "an app action",
         "A user action in the app, or something that happens to the app.",
-        blank: { _ in AppAction(.wait) }
+        makeEmptyOwner: { _ in AppAction(.wait) }
     ) {
         Field.required("app", \.name, .choice("app action"), "The action.")
         Field<AppAction>.phone
         Field<AppAction>.account
-        whoFields
+        userFields
         Field.flag("agrees", \.agrees, "The user confirms when the app asks whether to continue.")
         Field.flag(
             "at-once",
@@ -40,7 +40,7 @@ extension AppAction {
         }
     }
 
-    @FieldBuilder<AppAction> private static var whoFields: [Field<AppAction>] {
+    @FieldBuilder<AppAction> private static var userFields: [Field<AppAction>] {
         Field.optional(
             "as",
             \.anonymous,
@@ -65,7 +65,7 @@ extension AppAction {
         Field.value(
             "password",
             \.hasWrongPassword,
-            .wish("wrong", "password"),
+            .switchWord("wrong", "password"),
             default: false,
             "Enters a wrong password for the account.",
             fallback: "the correct password"
@@ -79,7 +79,7 @@ extension Field where Owner == AppAction {
     /// A launch may name a new phone. Every other action needs a phone on which the app is open.
     fileprivate static var phone: Field {
         var shape = KeyShape("on", .name(.phone, .refers), "The phone on which the action happens.")
-        shape.fallback = Names.usualPhone
+        shape.fallback = NameUses.defaultPhoneName
         return Field(
             shape,
             read: { node, action, reader in
@@ -88,7 +88,7 @@ extension Field where Owner == AppAction {
                     action.phone = name
                 }
             },
-            write: { $0.phone == Names.usualPhone ? nil : .plain($0.phone) }
+            write: { $0.phone == NameUses.defaultPhoneName ? nil : .plain($0.phone) }
         )
     }
 
@@ -106,12 +106,17 @@ extension Field where Owner == AppAction {
             read: { node, action, reader in
                 let isNew = action.name == .signUp || action.name == .google
                 // In a device scenario, Assay's model of a backend accepts every account.
-                let role: Names.Role =
+                let role: NameUses.Role =
                     isNew ? .introduces : action.name.needsAccounts ? .refers : .mentions
                 let name = reader.name(node, .account, role)
                 action.account = name
                 guard let name, action.name.needsAccounts else { return }
-                reader.names.note(.user, isNew ? .introduces : .mentions, name, at: node.location)
+                reader.names.recordUse(
+                    .user,
+                    isNew ? .introduces : .mentions,
+                    name,
+                    at: node.location
+                )
             },
             write: { $0.account.map { .plain($0) } }
         )
@@ -127,14 +132,14 @@ extension StepForm {
 }
 
 extension AppAction {
-    var demands: [Demand] {
-        let manners: [(Demand.Manner, Bool)] = [
+    var requiredCapabilities: [RequiredCapability] {
+        let executionManners: [(RequiredCapability.ActionModifier, Bool)] = [
             (.account, account != nil), (.anonymous, anonymous != nil),
             (.wrongPassword, hasWrongPassword), (.product, product != nil), (.agrees, agrees),
             (.atOnce, isAtOnce), (.argument, argument != nil), (.time, time != nil),
             (.killedAt, killedAt != nil), (.despia, app == .despia),
         ]
-        return [.gesture(name)] + manners.filter(\.1).map { .manner($0.0, name) }
+        return [.userAction(name)] + executionManners.filter(\.1).map { .modifier($0.0, name) }
     }
 
     /// The names of the users whose IDs the action involves.

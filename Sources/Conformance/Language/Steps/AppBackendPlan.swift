@@ -59,7 +59,7 @@ extension AppBackendPlan {
         "a plan of the app's backend",
         "Planned responses of the app's own backend to the app's next calls. After these "
             + "responses, the backend responds correctly.",
-        blank: { _ in AppBackendPlan() }
+        makeEmptyOwner: { _ in AppBackendPlan() }
     ) {
         routeFields
         Field.flag(
@@ -113,7 +113,7 @@ extension AppBackendPlan.Answer {
         "backend-response",
         "a response",
         "A response of the app's own backend with a parameter.",
-        blank: { _ in Draft() }
+        makeEmptyOwner: { _ in Draft() }
     ) {
         Field.optional("slow", \.slow, .span, "Responds correctly after this time.")
         Field.optional(
@@ -160,10 +160,10 @@ extension StepForm {
 }
 
 extension AppBackendPlan {
-    var demands: [Demand] {
+    var requiredCapabilities: [RequiredCapability] {
         let answers = answers.sorted { $0.key < $1.key }.flatMap(\.value)
-        return answers.map { .answer(Demand.BackendAnswer($0)) }
-            + (learnsPurchases ? [] : [.untoldPurchases])
+        return answers.map { .answer(RequiredCapability.BackendResponse($0)) }
+            + (learnsPurchases ? [] : [.unreportedPurchases])
     }
 
     /// The names of the users whose IDs the planned responses contain.

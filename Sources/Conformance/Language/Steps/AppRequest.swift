@@ -17,7 +17,7 @@ package struct AppRequest: Hashable, Codable, Sendable {
     package var target: String
     package var fields: [HTTPMessage.Field] = []
     package var body: Body?
-    package var answer: AnswerPattern?
+    package var answer: ResponsePattern?
 
     package init(name: String, method: String, target: String) {
         self.name = name
@@ -42,12 +42,12 @@ extension AppRequest {
         "request",
         "a request",
         "A literal request of the app, with its expected response.",
-        blank: { _ in AppRequest(name: "", method: "", target: "") }
+        makeEmptyOwner: { _ in AppRequest(name: "", method: "", target: "") }
     ) {
         Field.required(
             "request",
             \.name,
-            Call.newName,
+            Call.newCallName,
             "A name for this request."
         )
         Field<AppRequest>.send
@@ -64,25 +64,25 @@ extension AppRequest {
         Field.optional(
             "response",
             \.answer,
-            AnswerPattern.syntax,
+            ResponsePattern.syntax,
             "The expected response: a status, or a mapping with more details.",
             fallback: "any status from 200 to 299"
         )
-    }.exclusive(["body", "text"])
+    }.mutuallyExclusive(["body", "text"])
 }
 
 extension Field {
     /// Creates the field for the key `body`: the JSON body of a request or of an expected response.
-    static func body(_ path: any Path<AppRequest.Body?>, _ place: TemplateScope.ContractPlace)
+    static func body(_ path: any Path<AppRequest.Body?>, _ slot: TemplateScope.ContractSlot)
         -> Field
     {
         Field.choice(
             "body",
             path,
-            .json.templated(place),
+            .json.templated(slot),
             embed: { AppRequest.Body.json($0) },
             extract: { if case .json(let value) = $0 { value } else { nil } },
-            place == .request
+            slot == .request
                 ? "The body, as JSON."
                 : "The expected JSON body. The response may contain additional members."
         )
@@ -90,16 +90,16 @@ extension Field {
 
     /// Creates the field for the key `text`: the body of a request or of an expected response, as a
     /// string.
-    static func text(_ path: any Path<AppRequest.Body?>, _ place: TemplateScope.ContractPlace)
+    static func text(_ path: any Path<AppRequest.Body?>, _ slot: TemplateScope.ContractSlot)
         -> Field
     {
         Field.choice(
             "text",
             path,
-            .verbatim("a string").templated(place),
+            .verbatim("a string").templated(slot),
             embed: { AppRequest.Body.text($0) },
             extract: { if case .text(let text) = $0 { text } else { nil } },
-            place == .request
+            slot == .request
                 ? "The body, as a string."
                 : "The exact body of the response, as a string."
         )
@@ -148,7 +148,7 @@ extension Field where Owner == AppRequest {
 extension HTTPMessage.Field {
     /// Returns the syntax of header fields: a mapping from names to values, or a list of such
     /// mappings when a name occurs twice.
-    static func list(_ place: TemplateScope.ContractPlace) -> Syntax<[HTTPMessage.Field]> {
+    static func list(_ slot: TemplateScope.ContractSlot) -> Syntax<[HTTPMessage.Field]> {
         let (name, value) = (Shape.text("a name"), Shape.verbatim("a string"))
         return Syntax(
             .templated(
@@ -156,7 +156,7 @@ extension HTTPMessage.Field {
                     .map(key: name, value: value, countRange: 0...1000),
                     .list(.map(key: name, value: value, countRange: 1...1), countMin: 0),
                 ]),
-                .contract(place)
+                .contract(slot)
             ),
             read: { node, reader in
                 if case .sequence(let nodes) = node.content {
@@ -165,7 +165,7 @@ extension HTTPMessage.Field {
                 return fields(node, &reader)
             },
             write: { fields in
-                let entries = fields.map { Written.Entry($0.name, .quoted($0.value)) }
+                let entries = fields.map { YAMLNode.Entry($0.name, .quoted($0.value)) }
                 return Set(fields.map(\.name)).count == fields.count
                     ? .flow(entries) : .row(entries.map { .flow([$0]) })
             }
@@ -177,7 +177,7 @@ extension HTTPMessage.Field {
         _ reader: inout NodeReader
     ) -> [HTTPMessage.Field] {
         (reader.entries(node) ?? []).compactMap { entry in
-            reader.anyText(entry.value).map { HTTPMessage.Field(entry.key, $0) }
+            reader.possiblyEmptyText(entry.value).map { HTTPMessage.Field(entry.key, $0) }
         }
     }
 }
@@ -199,8 +199,8 @@ extension AppRequest {
             TemplateWord.member(of: $0, after: TemplateWord.idToken.word) != nil
         }
         if hasToken { traits.needs = [.firebase] }
-        traits.calm = .request(self)
-        traits.hasOwnAnswer = answer != nil
+        traits.faultFreeForm = .request(self)
+        traits.definesExpectedResponse = answer != nil
         return traits
     }
 }

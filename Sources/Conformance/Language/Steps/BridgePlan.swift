@@ -42,7 +42,7 @@ extension BridgePlan {
         "bridge",
         "a bridge plan",
         "The behavior of the native side of the bridge from now on.",
-        blank: { _ in BridgePlan() }
+        makeEmptyOwner: { _ in BridgePlan() }
     ) {
         switchFields
         faultFields
@@ -153,7 +153,7 @@ extension Field where Owner == BridgePlan {
                     reader.fail(
                         .unknownValue(
                             node.json.text,
-                            what: "value of '\(key)'",
+                            valueKind: "value of '\(key)'",
                             allowed: allowed
                         ),
                         at: node.location
@@ -173,7 +173,7 @@ extension BridgePlan.Fault {
             "fault",
             "'\(kind.rawValue)'",
             "The commands that a fault affects.",
-            blank: { _ in BridgePlan.Fault(kind: kind, scheme: "", role: nil, times: 1) }
+            makeEmptyOwner: { _ in BridgePlan.Fault(kind: kind, scheme: "", role: nil, times: 1) }
         ) {
             Field.required(
                 "command",

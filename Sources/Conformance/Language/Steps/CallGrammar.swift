@@ -3,12 +3,12 @@ extension Call {
         "call",
         "a call",
         "A request of the app or an operator to one of the backend's own routes.",
-        blank: { _ in Call(name: "", route: .register) }
+        makeEmptyOwner: { _ in Call(name: "", route: .register) }
     ) {
         Field.required(
             "call",
             \.name,
-            newName,
+            newCallName,
             "A name for this call."
         )
         Field.required(
@@ -38,7 +38,7 @@ extension Call {
         Field.optional(
             "status",
             \.answers,
-            AnswerExpectation.syntax,
+            ResponseExpectation.syntax,
             "The statuses that satisfy this call, instead of `status` under `expect`."
         )
         Field.optional(
@@ -61,21 +61,21 @@ extension Call {
     }
 
     /// The syntax of the name that a contract gives to a new call or request.
-    package static let newName = Syntax<String>(
+    package static let newCallName = Syntax<String>(
         .name(.call, .introduces),
         read: { node, reader in
             guard let name = reader.text(node) else { return nil }
             if reader.names.introduced(.call).contains(name) {
                 reader.fail(.duplicateDelivery(name), at: node.location)
             }
-            reader.names.note(.call, .introduces, name, at: node.location)
+            reader.names.recordUse(.call, .introduces, name, at: node.location)
             return name
         },
         write: { .text($0) }
     )
 
     /// The syntax of a reference to an earlier call or request, by its name.
-    package static let knownName = Syntax<String>(
+    package static let knownCallName = Syntax<String>(
         .name(.call, .refers),
         read: { node, reader in
             reader.word(node, "call", among: reader.names.introduced(.call))
@@ -87,7 +87,7 @@ extension Call {
     private static let given = Syntax<String?>(
         .templated(.either([.verbatim("a string"), .null]), .contract(.call)),
         read: { node, reader in
-            reader.anyText(node).map { node.json.isNull ? nil : $0 }
+            reader.possiblyEmptyText(node).map { node.json.isNull ? nil : $0 }
         },
         write: { $0.map { .quoted($0) } ?? .plain("null") }
     )
@@ -101,7 +101,7 @@ extension Field where Owner == Call {
         Field(
             KeyShape("user", .name(.user, .mentions), "The user whose ID the call contains."),
             read: { node, call, reader in
-                let role: Names.Role =
+                let role: NameUses.Role =
                     switch call.route {
                     case .register, .protected: .introduces
                     case .login, .reconcile: .mentions
@@ -178,10 +178,10 @@ extension Call {
         if calls.contains(where: { $0.storeFails == true }) {
             traits.needs.append(.fault)
             // The database holds the state of every run.
-            traits.isShared = true
-            traits.isDisturbance = true
+            traits.affectsConcurrentRuns = true
+            traits.endDependsOnBackendTimers = true
         }
-        traits.calm = .call(
+        traits.faultFreeForm = .call(
             calls.map { call in
                 var call = call
                 call.storeFails = nil

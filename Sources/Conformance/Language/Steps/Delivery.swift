@@ -67,7 +67,7 @@ package struct Delivery: Hashable, Codable, Sendable {
         /// This distance exceeds any receiver's tolerance, which the providers leave to the
         /// receiver (section 1.2 of the RevenueCat fact sheet, section 2 of the Purchasely fact
         /// sheet).
-        package static let distance: Int64 = 86_400
+        package static let timestampOffset: Int64 = 86_400
     }
 
     /// A change of one field in the generated body; a nil value removes the field.
@@ -95,16 +95,16 @@ package struct Delivery: Hashable, Codable, Sendable {
     /// Whether all copies of the event are sent at the same time, on connections that are already
     /// open.
     package var isTogether = false
-    /// The stored value of `isWithNext`; nil means false, also in runs that were saved before this
+    /// The stored value of `isConcurrentWithNext`; nil means false, also in runs that were saved before this
     /// property existed.
     private var joinsNext: Bool?
     /// The expected headers and body of the response, in addition to its status; nil: not checked.
-    package var answerPattern: AnswerPattern?
+    package var answerPattern: ResponsePattern?
     /// The virtual time between the previous step and this delivery.
     package var delay: Duration = .zero
     /// Whether the sender retries the delivery by the provider's schedule until the backend
     /// responds with 200.
-    package var isAlongLadder = false
+    package var followsRetrySchedule = false
     /// The number of initial delivery attempts that the backend processes but whose response is
     /// lost.
     package var answersLost = 0
@@ -120,7 +120,7 @@ package struct Delivery: Hashable, Codable, Sendable {
     package var signature: Signature = .configured
     /// The response statuses that are accepted for this delivery; nil: those of `status` under
     /// `expect`.
-    package var answers: AnswerExpectation?
+    package var answers: ResponseExpectation?
     /// The stop and restart of the backend during the first delivery attempt; nil: the backend
     /// keeps running.
     package var crash: Crash?
@@ -135,13 +135,13 @@ package struct Delivery: Hashable, Codable, Sendable {
     }
 
     /// Whether the delivery is sent at the same time as the delivery or calls of the next step.
-    package var isWithNext: Bool {
+    package var isConcurrentWithNext: Bool {
         get { joinsNext ?? false }
         set { joinsNext = newValue ? true : nil }
     }
 
     /// The number of initial delivery attempts that fail because of planned faults.
-    package var disturbedCount: Int {
+    package var faultyAttemptCount: Int {
         answersLost + requestsCut + hangUps + (storeFailures ?? 0) + (crash == nil ? 0 : 1)
     }
 
@@ -163,7 +163,7 @@ package struct Delivery: Hashable, Codable, Sendable {
 
     /// A short description of the event: its type as the provider names it, or the body when it has
     /// no type.
-    package var what: String {
+    package var eventDescription: String {
         switch subject {
         case .event(let spec), .raw(.truncated(let spec, _)): spec.type
         case .purchasely(let spec): spec.name
@@ -200,12 +200,12 @@ extension Delivery {
         if storeFailures != nil {
             traits.needs.append(.fault)
             // The database holds the state of every run.
-            traits.isShared = true
+            traits.affectsConcurrentRuns = true
         }
-        traits.calm = .deliver(calm)
-        traits.hasOwnAnswer = answerPattern != nil
-        traits.restarts = crash != nil
-        traits.isDisturbance = disturbedCount > 0
+        traits.faultFreeForm = .deliver(faultFree)
+        traits.definesExpectedResponse = answerPattern != nil
+        traits.endsBackendProcess = crash != nil
+        traits.endDependsOnBackendTimers = faultyAttemptCount > 0
         return traits
     }
 
@@ -218,9 +218,9 @@ extension Delivery {
     }
 
     /// A copy of the delivery without faults, which arrives immediately and on the first attempt.
-    private var calm: Delivery {
+    private var faultFree: Delivery {
         var delivery = self
-        delivery.isAlongLadder = false
+        delivery.followsRetrySchedule = false
         delivery.answersLost = 0
         delivery.requestsCut = 0
         delivery.hangUps = 0
@@ -235,7 +235,7 @@ extension Delivery {
 
 extension Syntax where Value == String {
     /// The syntax of a reference to an earlier delivery, by its name.
-    static var earlierDelivery: Syntax {
+    static var earlierDeliveryName: Syntax {
         Syntax(
             .name(.delivery, .refers),
             read: { node, reader in
@@ -254,10 +254,10 @@ extension Construct where Owner == Delivery {
     /// Allows these keys, which change the body, only in deliveries with a JSON body.
     ///
     /// Raw and truncated bodies have no fields to change.
-    func changingBodies(_ keys: [String]) -> Construct {
+    func requiringBody(_ keys: [String]) -> Construct {
         keys.reduce(self) { construct, key in
-            construct.beside(key, ["event", "purchasely", "body", "told", "repeats"])
-                .exclusive(["cut-body-at", key])
+            construct.companionKeys(key, ["event", "purchasely", "body", "told", "repeats"])
+                .mutuallyExclusive(["cut-body-at", key])
         }
     }
 }

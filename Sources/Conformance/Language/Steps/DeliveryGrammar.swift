@@ -3,31 +3,31 @@ extension Delivery {
         "delivery",
         "a delivery",
         "Sends an event to the backend, once or several times, with or without faults.",
-        blank: { _ in Delivery(name: "", subject: .raw(.text(""))) }
+        makeEmptyOwner: { _ in Delivery(name: "", subject: .raw(.text(""))) }
     ) {
         Field<Delivery>.delivered
         Field<Delivery>.webhook
         subjectFields
         editFields
         copyFields
-        disturbanceFields
+        faultFields
         proofFields
-        answerFields
+        responseFields
     }
     .oneOf(
         ["event", "purchasely", "body", "raw", "repeats", "told"],
         example: "event: {type: INITIAL_PURCHASE, user: ada}"
     )
-    .beside("cut-body-at", ["event"])
-    .beside("to", ["event", "body", "raw", "told"])
-    .changingBodies(["set", "remove", "edits", "keys", "padding", "nesting"])
-    .exclusive(["status", "response"])
-    .exclusive(["edits", "set"])
-    .exclusive(["edits", "remove"])
+    .companionKeys("cut-body-at", ["event"])
+    .companionKeys("to", ["event", "body", "raw", "told"])
+    .requiringBody(["set", "remove", "edits", "keys", "padding", "nesting"])
+    .mutuallyExclusive(["status", "response"])
+    .mutuallyExclusive(["edits", "set"])
+    .mutuallyExclusive(["edits", "remove"])
     .checking { delivery, keys, reader in
         reader.webhooks[delivery.name] = delivery.provider
         let place = keys["deliver"]?.location ?? keys.node.location
-        if delivery.disturbedCount > 0, !delivery.isAlongLadder {
+        if delivery.faultyAttemptCount > 0, !delivery.followsRetrySchedule {
             reader.fail(
                 .conflict(
                     "a delivery with faults never completes without retries",
@@ -36,7 +36,7 @@ extension Delivery {
                 at: place
             )
         }
-        delivery.checkTogether(at: place, &reader)
+        delivery.checkConcurrentCopies(at: place, &reader)
     }
 
     // MARK: Content
@@ -82,7 +82,7 @@ extension Delivery {
         Field.value(
             "keys",
             \.shufflesKeys,
-            .wish("reordered", "value of 'keys'"),
+            .switchWord("reordered", "value of 'keys'"),
             default: false,
             "Reorders the keys and nested keys of the body.",
             fallback: "the generated order"
@@ -120,7 +120,7 @@ extension Delivery {
             \.isTogether,
             "Sends all copies at the same time, on connections that are already open."
         )
-        Field<Delivery>.withNext
+        Field<Delivery>.concurrentWithNext
         Field.value(
             "at",
             \.delay,
@@ -128,9 +128,9 @@ extension Delivery {
             default: .zero,
             "The virtual time since the previous step."
         )
-        Field.wish(
+        Field.switchWord(
             "retry",
-            \.isAlongLadder,
+            \.followsRetrySchedule,
             "schedule",
             "value of 'retry'",
             "Retries the delivery by the provider's schedule until the backend responds with 200."
@@ -139,7 +139,7 @@ extension Delivery {
 
     // MARK: Faults
 
-    @FieldBuilder<Delivery> private static var disturbanceFields: [Field<Delivery>] {
+    @FieldBuilder<Delivery> private static var faultFields: [Field<Delivery>] {
         Field.value(
             "lost-responses",
             \.answersLost,
@@ -201,7 +201,7 @@ extension Delivery {
 
     // MARK: Expected response
 
-    @FieldBuilder<Delivery> private static var answerFields: [Field<Delivery>] {
+    @FieldBuilder<Delivery> private static var responseFields: [Field<Delivery>] {
         Field<Delivery>.answer
         Field<Delivery>.answers
     }
@@ -219,7 +219,7 @@ extension Field where Owner == Delivery {
                     if reader.names.introduced(.delivery).contains(name) {
                         reader.fail(.duplicateDelivery(name), at: node.location)
                     }
-                    reader.names.note(.delivery, .introduces, name, at: node.location)
+                    reader.names.recordUse(.delivery, .introduces, name, at: node.location)
                     return name
                 },
                 write: { .text($0) }
@@ -420,15 +420,15 @@ extension Field where Owner == Delivery {
         Field(
             KeyShape(
                 "response",
-                AnswerPattern.syntax.shape,
+                ResponsePattern.syntax.shape,
                 "The expected response: a status, or a mapping with more details."
             ),
             read: { node, delivery, reader in
-                guard let pattern = AnswerPattern.syntax.read(node, &reader) else { return }
+                guard let pattern = ResponsePattern.syntax.read(node, &reader) else { return }
                 delivery.answerPattern = pattern
                 delivery.answers = .statuses([pattern.status])
             },
-            write: { $0.answerPattern.map(AnswerPattern.syntax.write) }
+            write: { $0.answerPattern.map(ResponsePattern.syntax.write) }
         )
     }
 
@@ -436,14 +436,14 @@ extension Field where Owner == Delivery {
         Field(
             KeyShape(
                 "status",
-                AnswerExpectation.syntax.shape,
+                ResponseExpectation.syntax.shape,
                 "The statuses that satisfy this delivery, instead of `status` under `expect`."
             ),
             read: { node, delivery, reader in
-                delivery.answers = AnswerExpectation.syntax.read(node, &reader)
+                delivery.answers = ResponseExpectation.syntax.read(node, &reader)
             },
             write: {
-                $0.answerPattern == nil ? $0.answers.map(AnswerExpectation.syntax.write) : nil
+                $0.answerPattern == nil ? $0.answers.map(ResponseExpectation.syntax.write) : nil
             }
         )
     }
@@ -478,7 +478,7 @@ extension Delivery.Edit {
         "edit",
         "an edit",
         "One change of a body.",
-        blank: { _ in Draft() }
+        makeEmptyOwner: { _ in Draft() }
     ) {
         Field(
             KeyShape("set", .pointer, "The location to set."),
@@ -493,8 +493,8 @@ extension Delivery.Edit {
         )
     }
     .oneOf(["set", "remove"], example: "set: /event/price")
-    .beside("to", ["set"])
-    .beside("set", ["to"])
+    .companionKeys("to", ["set"])
+    .companionKeys("set", ["to"])
 }
 
 extension StepForm {

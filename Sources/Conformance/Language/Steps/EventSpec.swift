@@ -2,7 +2,7 @@
 /// realistic request body.
 package struct EventSpec: Hashable, Codable, Sendable {
     /// The ID by which an event names its customer.
-    package enum KnownBy: String, Hashable, Codable, Sendable, CaseIterable {
+    package enum UserIDLocation: String, Hashable, Codable, Sendable, CaseIterable {
         /// The field `app_user_id` contains the user's registered ID.
         case appUserID = "app_user_id"
         /// The field `app_user_id` contains an anonymous ID; the user's registered ID is only in
@@ -55,7 +55,7 @@ package struct EventSpec: Hashable, Codable, Sendable {
 
     package var type: String
     package var user: String?
-    package var knownBy: KnownBy = .appUserID
+    package var knownBy: UserIDLocation = .appUserID
     /// The names of the users who lose their purchases by an event of type TRANSFER; `to` names the
     /// users who receive them.
     package var from: [String] = []
@@ -122,7 +122,7 @@ extension EventSpec {
         "event",
         "an event",
         "A RevenueCat event. Assay generates the rest of a realistic body.",
-        blank: { _ in EventSpec(type: "", user: nil) }
+        makeEmptyOwner: { _ in EventSpec(type: "", user: nil) }
     ) {
         Field.required(
             "type",
@@ -344,7 +344,7 @@ extension Field where Owner == EventSpec {
                         )
                         : .unknownValue(
                             reason,
-                            what: "reason of \(spec.type)",
+                            valueKind: "reason of \(spec.type)",
                             allowed: allowed
                         ),
                     at: node.location

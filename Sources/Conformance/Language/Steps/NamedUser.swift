@@ -22,7 +22,7 @@ extension StepForm {
                     return nil
                 }
                 guard let user = reader.name(entry.keyNode, .user, .introduces),
-                    let id = reader.anyText(entry.value)
+                    let id = reader.possiblyEmptyText(entry.value)
                 else { return nil }
                 return [user: id]
             },
@@ -39,11 +39,11 @@ extension StepForm {
 }
 
 extension StepTraits {
-    static func naming(of user: String, _ id: String) -> StepTraits {
+    static func assignID(of user: String, _ id: String) -> StepTraits {
         var traits = StepTraits(.name)
         traits.users = [user]
-        traits.calm = .name(user: user, id: id)
-        traits.makesSomebody = true
+        traits.faultFreeForm = .name(user: user, id: id)
+        traits.createsUserOrAccount = true
         return traits
     }
 }

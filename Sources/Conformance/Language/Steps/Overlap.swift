@@ -4,10 +4,10 @@
 /// Source: defect X-04 of the identity rules: events of one user arrive in parallel, without a
 /// guaranteed order.
 extension Field where Owner == Delivery {
-    static var withNext: Field {
-        .wish(
+    static var concurrentWithNext: Field {
+        .switchWord(
             "concurrent-with",
-            \.isWithNext,
+            \.isConcurrentWithNext,
             "next",
             "value of 'concurrent-with'",
             "Sends this delivery at the same time as the next step, which must be a delivery or a "
@@ -19,18 +19,20 @@ extension Field where Owner == Delivery {
 extension Contract {
     /// Reports errors in the use of `overlap` and of `concurrent-with: next`, such as a next step
     /// that cannot be concurrent.
-    func checkOverlaps(_ reader: inout NodeReader) {
-        let places = StepPlaces(reader.places)
+    func checkConcurrentRequests(_ reader: inout NodeReader) {
+        let places = StepLocations(reader.places)
         for (offset, list) in [(0, given), (given.count, steps)] {
             for (index, step) in list.enumerated() {
-                guard case .deliver(let delivery) = step, delivery.isWithNext else { continue }
+                guard case .deliver(let delivery) = step, delivery.isConcurrentWithNext else {
+                    continue
+                }
                 let next = list.dropFirst(index + 1).first
-                guard let problem = delivery.problem(beside: next, reader) else { continue }
+                guard let problem = delivery.problem(concurrentWith: next, reader) else { continue }
                 reader.fail(problem, at: places[offset + index] ?? location)
             }
         }
         let plan = RunPlan(steps: given + steps, users: [], observes: false)
-        if expectation.overlapMin != nil, plan.moments.isEmpty {
+        if expectation.overlapMin != nil, plan.concurrentRequests.isEmpty {
             reader.fail(
                 .conflict(
                     "'overlap' is expected, but no requests are sent together",
@@ -40,7 +42,7 @@ extension Contract {
                 at: location
             )
         }
-        if case .orders = search, plan.deliveries.contains(where: \.isWithNext) {
+        if case .orders = search, plan.deliveries.contains(where: \.isConcurrentWithNext) {
             reader.fail(
                 .conflict(
                     "'orders' cannot be combined with 'concurrent-with: next'",
@@ -54,7 +56,7 @@ extension Contract {
 
 extension Delivery {
     /// Checks that a delivery with `together: true` has several copies and no faults.
-    func checkTogether(at place: SourceLocation, _ reader: inout NodeReader) {
+    func checkConcurrentCopies(at place: SourceLocation, _ reader: inout NodeReader) {
         if isTogether, times < 2 {
             reader.fail(
                 .conflict(
@@ -64,7 +66,7 @@ extension Delivery {
                 at: place
             )
         }
-        if isTogether, disturbedCount > 0 {
+        if isTogether, faultyAttemptCount > 0 {
             reader.fail(
                 .conflict(
                     "'together' cannot be combined with faults",
@@ -75,15 +77,17 @@ extension Delivery {
         }
     }
 
-    fileprivate func problem(beside next: Step?, _ reader: NodeReader) -> ContractError.Problem? {
-        if isDisturbed(reader) {
+    fileprivate func problem(concurrentWith next: Step?, _ reader: NodeReader) -> ContractError
+        .Problem?
+    {
+        if isFaultyOrDropped(reader) {
             return .conflict(
                 "'\(name)' has faults or is dropped, so it cannot be sent with the next step",
                 remedy: "Remove 'concurrent-with: next', or remove the faults."
             )
         }
         switch next {
-        case .deliver(let other) where other.isDisturbed(reader):
+        case .deliver(let other) where other.isFaultyOrDropped(reader):
             return .conflict(
                 "'\(other.name)' has faults or is dropped, so it cannot be sent with '\(name)'",
                 remedy: "Remove 'concurrent-with: next', or remove the faults."
@@ -103,15 +107,15 @@ extension Delivery {
         }
     }
 
-    private func isDisturbed(_ reader: NodeReader) -> Bool {
-        disturbedCount > 0 || isDropped || reader.crashes[name] != nil
+    private func isFaultyOrDropped(_ reader: NodeReader) -> Bool {
+        faultyAttemptCount > 0 || isDropped || reader.crashes[name] != nil
     }
 }
 
 extension RunPlan {
     /// A group of requests that are sent to the backend at the same time, by the names of the
     /// deliveries and calls.
-    package struct Moment: Hashable, Sendable {
+    package struct ConcurrentRequests: Hashable, Sendable {
         package var deliveries: [String] = []
         package var calls: [String] = []
 
@@ -121,27 +125,29 @@ extension RunPlan {
     }
 
     /// All groups of two or more requests that are sent at the same time and include a delivery.
-    package var moments: [Moment] {
-        var moments: [Moment] = []
-        var open: Moment?
+    package var concurrentRequests: [ConcurrentRequests] {
+        var concurrentRequests: [ConcurrentRequests] = []
+        var openGroup: ConcurrentRequests?
         for step in steps {
             switch step {
             case .deliver(let delivery):
-                var moment = open ?? Moment()
-                moment.deliveries.append(delivery.name)
-                open = delivery.isWithNext ? moment : nil
-                if delivery.isWithNext { continue }
-                if moment.deliveries.count > 1 || delivery.isTogether { moments.append(moment) }
+                var group = openGroup ?? ConcurrentRequests()
+                group.deliveries.append(delivery.name)
+                openGroup = delivery.isConcurrentWithNext ? group : nil
+                if delivery.isConcurrentWithNext { continue }
+                if group.deliveries.count > 1 || delivery.isTogether {
+                    concurrentRequests.append(group)
+                }
             case .call(let calls):
-                guard var moment = open else { continue }
-                moment.calls = calls.map(\.name)
-                moments.append(moment)
-                open = nil
+                guard var group = openGroup else { continue }
+                group.calls = calls.map(\.name)
+                concurrentRequests.append(group)
+                openGroup = nil
             case .register, .name, .createAccount, .provider, .request, .rotateKeys, .account,
                 .phone, .killAtCall, .look, .pass, .restart:
-                open = nil
+                openGroup = nil
             }
         }
-        return moments
+        return concurrentRequests
     }
 }

@@ -1,6 +1,6 @@
 /// A state of a simulated phone, or an action of the phone's owner.
 package struct PhoneChange: Hashable, Codable, Sendable {
-    package enum Act: String, Hashable, Codable, Sendable, CaseIterable {
+    package enum OwnerAction: String, Hashable, Codable, Sendable, CaseIterable {
         /// The app is deleted and installed again: it gets a new install ID and loses its web
         /// storage, but the phone's accounts stay.
         case reinstall
@@ -35,7 +35,7 @@ package struct PhoneChange: Hashable, Codable, Sendable {
     }
 
     package var phone = "phone"
-    package var act: Act?
+    package var act: OwnerAction?
     package var kind: Kind?
     package var vault: [VaultRole: String] = [:]
     /// The purchases of the store account, as described in section 4 of the Despia fact sheet; nil:
@@ -76,7 +76,7 @@ extension PhoneChange {
         "phone-state",
         "a phone's state",
         "The state of a phone when the app starts.",
-        blank: { _ in PhoneChange() }
+        makeEmptyOwner: { _ in PhoneChange() }
     ) {
         Field.optional(
             "kind",
@@ -114,7 +114,7 @@ extension PhoneChange {
         "phone",
         "a phone",
         "A state of a phone, or an action of its owner.",
-        blank: { _ in PhoneChange() }
+        makeEmptyOwner: { _ in PhoneChange() }
     ) {
         Field<PhoneChange>.change
         Field<PhoneChange>.phone
@@ -148,7 +148,7 @@ extension PhoneChange.InstallID {
 
 extension Field where Owner == PhoneChange {
     fileprivate static var change: Field {
-        let act = Syntax<PhoneChange.Act>.choice("action of the phone's owner")
+        let act = Syntax<PhoneChange.OwnerAction>.choice("action of the phone's owner")
         let state = PhoneChange.grammar.flow
         var shape = KeyShape(
             "phone",
@@ -178,7 +178,7 @@ extension Field where Owner == PhoneChange {
             .name(.phone, .introduces),
             "The phone of the step. A new phone gets this name."
         )
-        shape.fallback = Names.usualPhone
+        shape.fallback = NameUses.defaultPhoneName
         return Field(
             shape,
             read: { node, change, reader in
@@ -186,7 +186,7 @@ extension Field where Owner == PhoneChange {
                     change.phone = name
                 }
             },
-            write: { $0.phone == Names.usualPhone ? nil : .plain($0.phone) }
+            write: { $0.phone == NameUses.defaultPhoneName ? nil : .plain($0.phone) }
         )
     }
 }
@@ -196,7 +196,7 @@ extension HistoryEntry {
         "history",
         "a purchase",
         "One purchase of the store account. Omitted values are as in the runtime's guide.",
-        blank: { _ in HistoryEntry() }
+        makeEmptyOwner: { _ in HistoryEntry() }
     ) {
         Field.optional(
             "user",
@@ -257,14 +257,14 @@ extension StepForm {
 }
 
 extension PhoneChange {
-    var demands: [Demand] {
-        var demands: [Demand] = []
-        if let act { demands.append(.change(act)) }
-        if let kind { demands.append(.kind(kind)) }
-        if !vault.isEmpty { demands.append(.property(.vault)) }
-        if history != nil { demands.append(.property(.history)) }
-        if installID != nil { demands.append(.property(.installID)) }
-        return demands
+    var requiredCapabilities: [RequiredCapability] {
+        var requiredCapabilities: [RequiredCapability] = []
+        if let act { requiredCapabilities.append(.change(act)) }
+        if let kind { requiredCapabilities.append(.kind(kind)) }
+        if !vault.isEmpty { requiredCapabilities.append(.property(.vault)) }
+        if history != nil { requiredCapabilities.append(.property(.history)) }
+        if installID != nil { requiredCapabilities.append(.property(.installID)) }
+        return requiredCapabilities
     }
 
     /// The names of the users whose IDs the step uses.

@@ -61,7 +61,7 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
     }
 
     /// Whether the plan ends with a permanent refusal: a 4xx status other than 408 and 429.
-    package var refusesForGood: Bool {
+    package var endsWithPermanentRefusal: Bool {
         guard isPermanent, case .status(let status) = answers.last else { return false }
         return (400..<500).contains(status) && status != 408 && status != 429
     }
@@ -78,7 +78,7 @@ package struct ProviderPlan: Hashable, Codable, Sendable {
 /// The notation of a planned response in contracts, the control API and the command line.
 extension ProviderPlan.Answer {
     /// The default delay of `slow` and `hang`, in milliseconds.
-    package static let usualDelay: Int64 = 1500
+    package static let defaultDelay: Int64 = 1500
 
     /// The planned responses that are written as a single word, in the order in which help texts
     /// list them.
@@ -86,7 +86,7 @@ extension ProviderPlan.Answer {
         ("ok", .asUsual), ("reset", .reset), ("lost-response", .loseAnswer),
         ("no-response", .never), ("truncated-response", .half), ("malformed", .malformed),
         ("no-subscribers", .noSubscribers), ("invalid-aliases", .invalidAliases),
-        ("slow", .slow(usualDelay)), ("hang", .hang(usualDelay)),
+        ("slow", .slow(defaultDelay)), ("hang", .hang(defaultDelay)),
     ]
 
     /// All notations of planned responses, with examples of their parameters, for error messages.
@@ -129,7 +129,7 @@ extension ProviderPlan.Answer {
     package var spelling: String {
         switch self {
         case .status(let status): "\(status)"
-        case .slow(Self.usualDelay), .hang(Self.usualDelay), .asUsual, .noSubscribers,
+        case .slow(Self.defaultDelay), .hang(Self.defaultDelay), .asUsual, .noSubscribers,
             .invalidAliases, .reset, .loseAnswer, .never, .malformed, .half:
             Self.words.first { $0.answer == self }?.word ?? "ok"
         case .slow(let milliseconds): "slow " + Duration.milliseconds(milliseconds).unsignedText

@@ -15,17 +15,19 @@ extension ProviderPlan {
     /// Whether planned responses apply by default to calls that only read, for a given provider.
     ///
     /// Backends only read from RevenueCat and Firebase, so the default for these providers is true.
-    private static func readsByDefault(_ provider: Exchange.Party) -> Bool {
+    private static func includesReadsByDefault(_ provider: Exchange.Party) -> Bool {
         provider != .oneSignal
     }
 
     static func grammar(_ provider: Exchange.Party) -> Construct<ProviderPlan> {
-        let reads = readsByDefault(provider)
+        let reads = includesReadsByDefault(provider)
         return Construct(
             "\(provider)-plan",
             "a provider's plan",
             "Planned responses of the fake \(provider) to the backend's next calls.",
-            blank: { _ in ProviderPlan(provider: provider, answers: [], includesReads: reads) }
+            makeEmptyOwner: { _ in
+                ProviderPlan(provider: provider, answers: [], includesReads: reads)
+            }
         ) {
             Field.value(
                 "responses",
@@ -35,7 +37,7 @@ extension ProviderPlan {
                 "The responses, one per call: a status, or a fault.",
                 fallback: "none"
             )
-            Field<ProviderPlan>.lostAnswer
+            Field<ProviderPlan>.lostResponse
             Field.flag(
                 "forever",
                 \.isPermanent,
@@ -68,7 +70,7 @@ extension ProviderPlan.Answer {
             guard let text = reader.text(node) else { return nil }
             if let answer = Self(spelling: text) { return answer }
             reader.fail(
-                .unknownValue(text, what: "response", allowed: spellings),
+                .unknownValue(text, valueKind: "response", allowed: spellings),
                 at: node.location
             )
             return nil
@@ -83,7 +85,7 @@ extension ProviderPlan.Answer {
 extension Field where Owner == ProviderPlan {
     /// The field for the key `lost-response-of`, a short form for a list of usual responses of
     /// which one is lost.
-    fileprivate static var lostAnswer: Field {
+    fileprivate static var lostResponse: Field {
         Field(
             KeyShape(
                 "lost-response-of",
@@ -130,7 +132,7 @@ extension StepForm {
     static let firebase = StepForm(
         "firebase",
         Syntax<ProviderPlan?>.either(
-            Syntax<Bool>.wish("rotate-keys", "change at Firebase").mapped(
+            Syntax<Bool>.switchWord("rotate-keys", "change at Firebase").mapped(
                 to: { _ in nil },
                 from: { _ in true }
             ),
@@ -154,18 +156,18 @@ extension StepForm {
 extension ProviderPlan {
     var traits: StepTraits {
         var traits = StepTraits(.provider)
-        if provider == .revenueCat { traits.needs = [.subscriberReads] }
-        traits.isShared = provider == .firebase
-        traits.isDisturbance = true
+        if provider == .revenueCat { traits.needs = [.readsSubscriberOnEvent] }
+        traits.affectsConcurrentRuns = provider == .firebase
+        traits.endDependsOnBackendTimers = true
         return traits
     }
 }
 
 extension StepTraits {
     /// The traits of the step `firebase: rotate-keys`.
-    static var rotation: StepTraits {
+    static var keyRotation: StepTraits {
         var traits = StepTraits(.rotateKeys)
-        traits.isShared = true
+        traits.affectsConcurrentRuns = true
         return traits
     }
 }

@@ -77,7 +77,7 @@ extension PurchaselySpec {
         "purchasely",
         "a Purchasely event",
         "A Purchasely event. Assay generates the rest of a realistic body.",
-        blank: { _ in PurchaselySpec(name: "", user: "") }
+        makeEmptyOwner: { _ in PurchaselySpec(name: "", user: "") }
     ) {
         Field.required(
             "name",

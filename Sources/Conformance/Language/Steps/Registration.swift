@@ -14,8 +14,8 @@ extension StepTraits {
     static func registration(of user: String) -> StepTraits {
         var traits = StepTraits(.register)
         traits.users = [user]
-        traits.calm = .register(user: user)
-        traits.makesSomebody = true
+        traits.faultFreeForm = .register(user: user)
+        traits.createsUserOrAccount = true
         return traits
     }
 }

@@ -19,7 +19,7 @@ package struct Restart: Hashable, Codable, Sendable {
 /// A stop of the backend in the middle of a webhook delivery.
 package struct Crash: Hashable, Codable, Sendable {
     /// The progress of the delivery when the backend is stopped.
-    package enum Moment: String, Hashable, Codable, Sendable, CaseIterable {
+    package enum Phase: String, Hashable, Codable, Sendable, CaseIterable {
         /// The backend is stopped when half of the webhook request has been sent.
         case halfSent = "half-sent"
         /// The backend is stopped when the complete webhook request has been sent.
@@ -34,7 +34,7 @@ package struct Crash: Hashable, Codable, Sendable {
         case answered
 
         /// The fraction of the backend's usual response time after which the backend is stopped.
-        package var share: Double {
+        package var responseTimeFraction: Double {
             switch self {
             case .halfSent, .sent, .answered: 0
             case .early: 0.125
@@ -45,12 +45,12 @@ package struct Crash: Hashable, Codable, Sendable {
     }
 
     package var signal: Restart.Signal
-    package var moment: Moment
+    package var moment: Phase
 
     /// Whether the backend is killed before it has responded to the delivery.
-    package var interrupts: Bool { signal == .kill && moment != .answered }
+    package var killsBeforeResponse: Bool { signal == .kill && moment != .answered }
 
-    package init(signal: Restart.Signal, moment: Moment) {
+    package init(signal: Restart.Signal, moment: Phase) {
         self.signal = signal
         self.moment = moment
     }
@@ -61,7 +61,7 @@ package struct Crash: Hashable, Codable, Sendable {
 struct RestartForm: Hashable, Sendable {
     var signal = Restart.Signal.kill
     var during: String?
-    var moment = Crash.Moment.sent
+    var moment = Crash.Phase.sent
     var timeZone: String?
     /// The provider of the call at which the backend is killed; `position` is the number of that
     /// call, counted from 1.
@@ -72,7 +72,7 @@ struct RestartForm: Hashable, Sendable {
         "restart",
         "a restart",
         "Stops the backend and starts it again on the same data.",
-        blank: { _ in RestartForm() }
+        makeEmptyOwner: { _ in RestartForm() }
     ) {
         Field.value(
             "signal",
@@ -84,7 +84,7 @@ struct RestartForm: Hashable, Sendable {
         Field.optional(
             "during",
             \.during,
-            .earlierDelivery,
+            .earlierDeliveryName,
             "The delivery during whose first attempt the backend is stopped.",
             fallback: "between the steps"
         )
@@ -116,12 +116,12 @@ struct RestartForm: Hashable, Sendable {
             "The provider whose calls `at-call` counts."
         )
     }
-    .beside("phase", ["during"])
-    .beside("at-call", ["to"])
-    .beside("to", ["at-call"])
-    .exclusive(["during", "time-zone"])
-    .exclusive(["during", "at-call"])
-    .exclusive(["time-zone", "at-call"])
+    .companionKeys("phase", ["during"])
+    .companionKeys("at-call", ["to"])
+    .companionKeys("to", ["at-call"])
+    .mutuallyExclusive(["during", "time-zone"])
+    .mutuallyExclusive(["during", "at-call"])
+    .mutuallyExclusive(["time-zone", "at-call"])
     .checking { form, keys, reader in
         guard form.position != nil, form.signal != .kill, let signal = keys["signal"] else {
             return
@@ -203,11 +203,11 @@ extension Restart {
 extension StepTraits {
     static var killAtCall: StepTraits { .restart(.killAtCall) }
 
-    fileprivate static func restart(_ kind: Demand.BackendStep) -> StepTraits {
+    fileprivate static func restart(_ kind: RequiredCapability.BackendStep) -> StepTraits {
         var traits = StepTraits(kind)
         traits.needs = [.restart]
-        traits.restarts = true
-        traits.isDisturbance = true
+        traits.endsBackendProcess = true
+        traits.endDependsOnBackendTimers = true
         return traits
     }
 }

@@ -47,7 +47,7 @@ package struct TokenSpec: Hashable, Codable, Sendable {
     package var signing = Signing.genuine
     /// The claims that differ from those of a valid token, by name; a nil value removes the claim.
     package var claims: [String: JSONValue?] = [:]
-    package enum End: String, Hashable, Codable, Sendable, CaseIterable {
+    package enum Expiry: String, Hashable, Codable, Sendable, CaseIterable {
         /// The token is valid at first and expires while the case runs.
         case soon
     }
@@ -55,7 +55,7 @@ package struct TokenSpec: Hashable, Codable, Sendable {
     /// A literal string that is sent instead of a token; nil: none.
     package var raw: String?
     /// The time at which the token expires; nil: one hour after it is issued.
-    package var expires: End?
+    package var expires: Expiry?
     /// The name of an earlier call whose token is sent again after the token has expired; nil:
     /// none.
     ///
@@ -70,7 +70,7 @@ extension TokenSpec {
         "token",
         "a token",
         "A Firebase ID token as an app sends it, or a forged one.",
-        blank: { _ in TokenSpec() }
+        makeEmptyOwner: { _ in TokenSpec() }
     ) {
         Field.value(
             "kind",
@@ -111,7 +111,7 @@ extension TokenSpec {
         Field.optional(
             "once-over",
             \.onceOver,
-            Call.knownName,
+            Call.knownCallName,
             "Sends the token of this earlier call again after the token has expired. The token "
                 + "needs `expires: soon`; it counts as expired when the backend refuses a new "
                 + "token with the same expiry."
@@ -129,7 +129,7 @@ extension TokenSpec {
 extension Contract {
     /// The steps that send the token of an earlier call again after its expiry, although this token
     /// does not expire `soon`: the name of the earlier call, and the index of the step.
-    var endlessTokens: [(call: String, step: Int)] {
+    var tokensWithoutSoonEnd: [(call: String, step: Int)] {
         var ending: Set<String> = []
         var found: [(call: String, step: Int)] = []
         for (index, step) in (given + steps).enumerated() {

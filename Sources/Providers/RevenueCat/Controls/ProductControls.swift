@@ -5,7 +5,7 @@ extension RevenueCatState {
     static let productControls = [
         ProviderControl("products", "GET", "/store/products", "Returns the products on sale.") {
             (services, _, _) throws(ControlRefusal) in
-            try shownCatalog(services)
+            try catalogJSON(services)
         },
         ProviderControl(
             "putProduct",
@@ -21,7 +21,7 @@ extension RevenueCatState {
                 ControlMember("entitlements", .texts, "The entitlements; empty for a consumable."),
                 ControlMember("basePlan", .text, "The base plan of the product on Play."),
             ],
-            work: putProduct
+            handler: putProduct
         ),
     ]
 
@@ -33,7 +33,7 @@ extension RevenueCatState {
         guard !call.value.isEmpty, call.value.utf8.count <= 200 else {
             throw ControlRefusal(400, "a product ID must have 1 to 200 characters")
         }
-        let days = Catalog.Product.daysGiven
+        let days = Catalog.Product.validDays
         guard call.body["days"]?.int64.map(days.contains) ?? true else {
             throw ControlRefusal(
                 400,
@@ -46,10 +46,10 @@ extension RevenueCatState {
             throw ControlRefusal(400, "'exchangeRate' must be greater than zero")
         }
         services.revenueCat.catalog.products[call.value] = product
-        return try shownCatalog(services)
+        return try catalogJSON(services)
     }
 
-    private static func shownCatalog(_ services: Services) throws(ControlRefusal) -> JSONObject {
+    private static func catalogJSON(_ services: Services) throws(ControlRefusal) -> JSONObject {
         guard let shown = (try? JSONValue(encoding: services.revenueCat.catalog))?.object else {
             throw ControlRefusal(500, "the catalog cannot be encoded")
         }

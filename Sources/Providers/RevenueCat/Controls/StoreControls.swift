@@ -13,7 +13,7 @@ extension RevenueCatState {
             _,
             _,
             _ in
-            let actions = StoreAction.words.map {
+            let actions = StoreAction.pathValues.map {
                 JSONObject.Member(key: $0.name, value: .string($0.summary))
             }
             return ["actions": .object(JSONObject(members: actions))]
@@ -24,16 +24,16 @@ extension RevenueCatState {
             "/store/{action}",
             "Performs an action of a customer, a store or a developer.",
             members: StoreAction.members,
-            words: StoreAction.words,
-            tells: true,
-            work: act
+            pathValues: StoreAction.pathValues,
+            sendsEvents: true,
+            handler: carryOutAction
         ),
         ProviderControl(
             "customer",
             "GET",
             "/store/customers/{id}",
             "Returns a customer as REST v1 returns it to a caller with a secret key.",
-            work: lookUp
+            handler: readCustomer
         ),
         ProviderControl(
             "send",
@@ -47,18 +47,18 @@ extension RevenueCatState {
                     "The event to send; its ID and time are added if missing."
                 )
             ],
-            tells: true,
-            work: sendEvent
+            sendsEvents: true,
+            handler: sendEvent
         ),
     ]
 
-    private static func act(
+    private static func carryOutAction(
         _ services: inout Services,
         _ call: ProviderControl.Call,
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         guard let kind = StoreAction.Kind(rawValue: call.value) else {
-            throw .unknown(call.value, "the store", among: StoreAction.words)
+            throw .unknown(call.value, "the store", among: StoreAction.pathValues)
         }
         let action: StoreAction
         do throws(StoreAction.Refusal) {
@@ -72,20 +72,23 @@ extension RevenueCatState {
             throw ControlRefusal(409, error.description)
         }
         let events = services.revenueCat.peekEvents().map(JSONValue.object)
-        let info = services.revenueCat.customer(action.user)?.info(at: now, showsAttributes: true)
-        return .present([("events", .array(events)), ("customer", info)])
+        let customerInfo = services.revenueCat.customer(action.user)?.customerInfo(
+            at: now,
+            showsAttributes: true
+        )
+        return .present([("events", .array(events)), ("customer", customerInfo)])
     }
 
-    private static func lookUp(
+    private static func readCustomer(
         _ services: inout Services,
         _ call: ProviderControl.Call,
         _ now: Instant
     ) throws(ControlRefusal) -> JSONObject {
         let known = services.revenueCat.customer(call.value)
-        guard let info = known?.info(at: now, showsAttributes: true).object else {
+        guard let customerInfo = known?.customerInfo(at: now, showsAttributes: true).object else {
             throw ControlRefusal(404, "there is no customer '\(call.value)'")
         }
-        return info
+        return customerInfo
     }
 
     private static func sendEvent(
@@ -104,12 +107,12 @@ extension RevenueCatState {
             )
         }
         for member in event.members where member.key.hasSuffix("_ms") {
-            guard let time = member.value.int64, CallDate(milliseconds: time) == nil else {
+            guard let time = member.value.int64, RequestDate(milliseconds: time) == nil else {
                 continue
             }
             throw ControlRefusal(
                 400,
-                "'\(member.key)' is \(time), which is not within \(CallDate.rangeText)",
+                "'\(member.key)' is \(time), which is not within \(RequestDate.rangeText)",
                 hint: "a number must be milliseconds since 1970, not seconds or microseconds"
             )
         }
@@ -120,14 +123,14 @@ extension RevenueCatState {
             event["event_timestamp_ms"] = .integer(now.milliseconds)
         }
         services.revenueCat.apply(RevenueCatState.body(event))
-        services.revenueCat.announce(event)
+        services.revenueCat.enqueueExternal(event)
         return ["event": .object(event)]
     }
 }
 
 extension StoreAction {
     /// The names of all actions, with their descriptions for users.
-    package static let words = Kind.allCases.map { ControlWord($0.rawValue, $0.summary) }
+    package static let pathValues = Kind.allCases.map { ControlPathValue($0.rawValue, $0.summary) }
 
     private static func member(
         _ name: String,
@@ -147,19 +150,29 @@ extension StoreAction {
             "the ID of the customer who owns the purchase, or who logs in.",
             of: [.transfer, .restore, .familyShare, .redeem, .logIn]
         ),
-        member("product", .text, "The ID of the product.", of: making + changing + [.familyShare]),
+        member(
+            "product",
+            .text,
+            "The ID of the product.",
+            of: creatingKinds + changingKinds + [.familyShare]
+        ),
         member("newProduct", .text, "the ID of the new product.", of: [.changeProduct]),
-        member("store", .open(EventSpec.stores), "the store of the purchase.", of: making),
-        member("environment", .open(environments), "the environment of the purchase.", of: making),
+        member("store", .open(EventSpec.stores), "the store of the purchase.", of: creatingKinds),
+        member(
+            "environment",
+            .open(environments),
+            "the environment of the purchase.",
+            of: creatingKinds
+        ),
         member(
             "period",
             .open(periods),
             "the type of the first period.",
-            of: making
+            of: creatingKinds
         ),
         member("reason", .text, "the reason that the event states.", of: [.cancel, .expire]),
-        member("offering", .text, "the ID of the offering that was shown.", of: making),
-        member("offerCode", .text, "the offer code that was redeemed.", of: making),
+        member("offering", .text, "the ID of the offering that was shown.", of: creatingKinds),
+        member("offerCode", .text, "the offer code that was redeemed.", of: creatingKinds),
         member("entitlement", .text, "the name of the entitlement.", of: [.grant, .revoke]),
         member("duration", .text, "the duration of the grant, for example weekly.", of: [.grant]),
         member(
@@ -174,7 +187,7 @@ extension StoreAction {
             "the duration, for example 3d.",
             of: [.extend, .pause, .temporaryGrant]
         ),
-        member("when", .open(moments), "the time of the product change.", of: [.changeProduct]),
+        member("when", .open(effectTimes), "the time of the product change.", of: [.changeProduct]),
         member("approved", .flag, "whether the customer consents.", of: [.priceConsent]),
         member("amount", .integer, "the amount of virtual currency.", of: [.currency]),
         member("variant", .text, "the arm of the experiment.", of: [.enroll]),
@@ -185,15 +198,15 @@ extension StoreAction {
             "the customer attributes, strings by name.",
             of: [.setAttributes]
         ),
-        member("price", .number, "the price paid.", of: making),
-        member("currency", .text, "the currency of the price.", of: making),
+        member("price", .number, "the price paid.", of: creatingKinds),
+        member("currency", .text, "the currency of the price.", of: creatingKinds),
     ]
 
     /// The kinds of actions that create a purchase.
-    private static let making: [Kind] = [.purchase, .invoice, .temporaryGrant]
+    private static let creatingKinds: [Kind] = [.purchase, .invoice, .temporaryGrant]
 
     /// The kinds of actions that change an existing purchase.
-    private static let changing: [Kind] = [
+    private static let changingKinds: [Kind] = [
         .renew, .cancel, .uncancel, .pause, .resume, .extend, .expire, .billingIssue, .recover,
         .changeProduct, .refund, .reverseRefund, .stopFamilyShare, .priceConsent, .currency,
     ]

@@ -9,7 +9,7 @@ extension RevenueCatState {
             "/webhooks",
             "Returns RevenueCat's webhook configurations."
         ) { services, _, _ in
-            shownWebhooks(services)
+            webhooksJSON(services)
         },
         ProviderControl(
             "putWebhook",
@@ -34,14 +34,14 @@ extension RevenueCatState {
                     "Send events about temporary grants (default true)."
                 ),
             ],
-            work: putWebhook
+            handler: putWebhook
         ),
         ProviderControl(
             "deleteWebhook",
             "DELETE",
             "/webhooks/{id}",
             "Removes a webhook configuration.",
-            work: deleteWebhook
+            handler: deleteWebhook
         ),
     ]
 
@@ -67,7 +67,7 @@ extension RevenueCatState {
         )
         services.revenueCat.webhooks.removeAll { $0.id == made.id }
         services.revenueCat.webhooks.append(made)
-        return shownWebhooks(services)
+        return webhooksJSON(services)
     }
 
     private static func deleteWebhook(
@@ -79,13 +79,13 @@ extension RevenueCatState {
             throw ControlRefusal(404, "there is no webhook '\(call.value)'")
         }
         services.revenueCat.webhooks.removeAll { $0.id == call.value }
-        return shownWebhooks(services)
+        return webhooksJSON(services)
     }
 
     /// Returns the webhook configurations.
     ///
     /// A secret is not shown, only whether it is set.
-    private static func shownWebhooks(_ services: Services) -> JSONObject {
+    private static func webhooksJSON(_ services: Services) -> JSONObject {
         let all = services.revenueCat.webhooks.map { webhook in
             JSONValue.object(
                 .present([

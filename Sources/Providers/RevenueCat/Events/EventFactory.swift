@@ -82,7 +82,7 @@ package struct EventFactory: Sendable {
         case "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED":
             return .priceConsent(identity(spec), item(spec))
         case "SUBSCRIBER_ALIAS": return .alias(identity(spec), item(spec))
-        case "TEST": return .lifecycle(identity(spec), test(spec), .none)
+        case "TEST": return .lifecycle(identity(spec), testItem(spec), .none)
         case "INVOICE_ISSUANCE":
             var copy = spec
             copy.store = "RC_BILLING"
@@ -90,7 +90,7 @@ package struct EventFactory: Sendable {
             item.money = .paid(Self.price, local: Self.price)
             return .lifecycle(identity(spec), item, .none)
         case let type where type.hasPrefix("PAYWALL_"):
-            return .paywall(identity(spec), visit(spec))
+            return .paywall(identity(spec), paywallVisit(spec))
         default: return .lifecycle(identity(spec), item(spec), detail(spec))
         }
     }
@@ -123,10 +123,10 @@ package struct EventFactory: Sendable {
 
     // MARK: Item
 
-    private func item(_ spec: EventSpec) -> RevenueCatEvent.Item {
+    private func item(_ spec: EventSpec) -> RevenueCatEvent.PurchasedItem {
         let isPromotional = spec.store == "PROMOTIONAL"
         let transaction = transactionID(spec)
-        var item = RevenueCatEvent.Item(
+        var item = RevenueCatEvent.PurchasedItem(
             product: productID(spec.product, store: spec.store),
             store: spec.store,
             environment: spec.environment,
@@ -149,7 +149,7 @@ package struct EventFactory: Sendable {
     ///
     /// The dashboard's test button uses one fixed store and one fixed product, according to a
     /// capture.
-    private func test(_ spec: EventSpec) -> RevenueCatEvent.Item {
+    private func testItem(_ spec: EventSpec) -> RevenueCatEvent.PurchasedItem {
         var copy = spec
         copy.store = "PLAY_STORE"
         copy.environment = "SANDBOX"
@@ -162,7 +162,7 @@ package struct EventFactory: Sendable {
 
     /// Returns the facts that only events of this type contain, such as the reason of a
     /// cancellation.
-    private func detail(_ spec: EventSpec) -> RevenueCatEvent.Detail {
+    private func detail(_ spec: EventSpec) -> RevenueCatEvent.LifecycleDetail {
         switch spec.type {
         case "RENEWAL": .renewed(isTrialConversion: spec.reason == "TRIAL_CONVERSION")
         case "CANCELLATION": .cancelled(reason: spec.reason ?? "UNSUBSCRIBE")
@@ -177,7 +177,7 @@ package struct EventFactory: Sendable {
         }
     }
 
-    private func money(_ spec: EventSpec) -> RevenueCatEvent.Money {
+    private func money(_ spec: EventSpec) -> RevenueCatEvent.Payment {
         if spec.store == "PROMOTIONAL" || spec.period == "TRIAL" { return .none }
         // The family member with whom a purchase is shared pays nothing.
         if spec.isFamilyShared == true { return .paid(0, local: 0) }
@@ -196,8 +196,8 @@ package struct EventFactory: Sendable {
         .init(
             store: spec.store,
             environment: spec.environment,
-            losers: spec.from.map { context.namespace.id(of: $0) },
-            winners: spec.to.map { context.namespace.id(of: $0) }
+            previousOwners: spec.from.map { context.namespace.id(of: $0) },
+            newOwners: spec.to.map { context.namespace.id(of: $0) }
         )
     }
 
@@ -218,8 +218,8 @@ package struct EventFactory: Sendable {
         return .init(
             store: spec.store == "APP_STORE" ? "RC_BILLING" : spec.store,
             environment: spec.environment,
-            losers: [context.namespace.anonymousID(of: user + " web")],
-            winners: [context.namespace.id(of: user)],
+            previousOwners: [context.namespace.anonymousID(of: user + " web")],
+            newOwners: [context.namespace.id(of: user)],
             outcome: "alias",
             workflow: "wf_a55a4c0de1",
             step: "wfs_a55a4c0de1",
@@ -227,7 +227,7 @@ package struct EventFactory: Sendable {
         )
     }
 
-    private func visit(_ spec: EventSpec) -> RevenueCatEvent.PaywallVisit {
+    private func paywallVisit(_ spec: EventSpec) -> RevenueCatEvent.PaywallVisit {
         .init(
             paywall: "pwa55a4c0de1",
             name: "Autumn",

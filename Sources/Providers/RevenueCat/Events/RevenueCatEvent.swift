@@ -33,15 +33,15 @@ package struct RevenueCatEvent: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         /// The facts of an event about the lifecycle of a purchase, and of an event of unknown
         /// type.
-        case lifecycle(Identity?, Item, Detail)
+        case lifecycle(Identity?, PurchasedItem, LifecycleDetail)
         case transfer(Transfer)
-        case temporaryGrant(Identity?, Item)
-        case currency(Identity?, Item, Currency)
+        case temporaryGrant(Identity?, PurchasedItem)
+        case currency(Identity?, PurchasedItem, Currency)
         case enrollment(Identity?, Enrollment)
         case redemption(Redemption)
-        case priceConsent(Identity?, Item)
+        case priceConsent(Identity?, PurchasedItem)
         /// The facts of an event `SUBSCRIBER_ALIAS`, which new projects do not receive.
-        case alias(Identity?, Item)
+        case alias(Identity?, PurchasedItem)
         case paywall(Identity?, PaywallVisit)
     }
 
@@ -73,7 +73,7 @@ package struct RevenueCatEvent: Hashable, Sendable {
 
     /// The purchased product with its store, its dates and its transaction IDs (RevenueCat fact
     /// sheet, section 2.5).
-    package struct Item: Hashable, Sendable {
+    package struct PurchasedItem: Hashable, Sendable {
         /// The product ID as webhooks spell it.
         ///
         /// An ID from Play includes the base plan.
@@ -101,7 +101,7 @@ package struct RevenueCatEvent: Hashable, Sendable {
         package var country: String
         /// The currency code of the payment (ISO 4217).
         package var currency: String?
-        package var money = Money.none
+        package var money = Payment.none
         /// The number of the purchase's current period, starting at 1.
         ///
         /// A trial that was converted counts as a period.
@@ -137,7 +137,7 @@ package struct RevenueCatEvent: Hashable, Sendable {
     /// The payment that an event reports.
     ///
     /// Only purchases, renewals, refunds and reversed refunds have a payment.
-    package enum Money: Hashable, Sendable {
+    package enum Payment: Hashable, Sendable {
         case none
         /// The amount that was paid, in US dollars and in the currency of the purchase.
         case paid(Double, local: Double)
@@ -146,7 +146,7 @@ package struct RevenueCatEvent: Hashable, Sendable {
     }
 
     /// The facts that events of only one lifecycle type contain.
-    package enum Detail: Hashable, Sendable {
+    package enum LifecycleDetail: Hashable, Sendable {
         case none
         case renewed(isTrialConversion: Bool)
         case cancelled(reason: String)
@@ -164,14 +164,19 @@ package struct RevenueCatEvent: Hashable, Sendable {
     package struct Transfer: Hashable, Sendable {
         package var store: String
         package var environment: String
-        package var losers: [String]
-        package var winners: [String]
+        package var previousOwners: [String]
+        package var newOwners: [String]
 
-        package init(store: String, environment: String, losers: [String], winners: [String]) {
+        package init(
+            store: String,
+            environment: String,
+            previousOwners: [String],
+            newOwners: [String]
+        ) {
             self.store = store
             self.environment = environment
-            self.losers = losers
-            self.winners = winners
+            self.previousOwners = previousOwners
+            self.newOwners = newOwners
         }
     }
 
@@ -217,8 +222,8 @@ package struct RevenueCatEvent: Hashable, Sendable {
     package struct Redemption: Hashable, Sendable {
         package var store: String
         package var environment: String
-        package var losers: [String]
-        package var winners: [String]
+        package var previousOwners: [String]
+        package var newOwners: [String]
         /// The outcome of the redemption: `alias`, `transfer` or `redeemer_owns`.
         package var outcome: String
         package var workflow: String
@@ -228,8 +233,8 @@ package struct RevenueCatEvent: Hashable, Sendable {
         package init(
             store: String,
             environment: String,
-            losers: [String],
-            winners: [String],
+            previousOwners: [String],
+            newOwners: [String],
             outcome: String,
             workflow: String,
             step: String,
@@ -237,8 +242,8 @@ package struct RevenueCatEvent: Hashable, Sendable {
         ) {
             self.store = store
             self.environment = environment
-            self.losers = losers
-            self.winners = winners
+            self.previousOwners = previousOwners
+            self.newOwners = newOwners
             self.outcome = outcome
             self.workflow = workflow
             self.step = step

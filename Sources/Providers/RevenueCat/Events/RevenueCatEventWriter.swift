@@ -35,7 +35,7 @@ package enum RevenueCatEventWriter {
                 fields["experiments"] = .array(experiments)
             }
             add(self.detail(detail), to: &fields)
-            empty(&fields, of: event.type)
+            setEmptyMembers(&fields, of: event.type)
             return fields
         case .transfer(let transfer): return self.transfer(transfer, event.appID)
         case .temporaryGrant(let identity, let item):
@@ -75,7 +75,7 @@ package enum RevenueCatEventWriter {
     }
 
     private static func lifecycle(
-        _ item: RevenueCatEvent.Item,
+        _ item: RevenueCatEvent.PurchasedItem,
         _ event: RevenueCatEvent
     ) -> JSONObject {
         let isPromotional = item.store == "PROMOTIONAL"
@@ -102,27 +102,27 @@ package enum RevenueCatEventWriter {
         ]
         add(app(event.appID, item.store), to: &fields)
         add(money(item.money), to: &fields)
-        add(shares(item, event.type), to: &fields)
+        add(revenueShares(item, event.type), to: &fields)
         return fields
     }
 
     /// Returns the value of the event's country code, which is null in captures of Stripe and of
     /// promotional grants.
-    private static func country(_ item: RevenueCatEvent.Item) -> JSONValue {
+    private static func country(_ item: RevenueCatEvent.PurchasedItem) -> JSONValue {
         ["STRIPE", "PROMOTIONAL"].contains(item.store) ? .null : .string(item.country)
     }
 
     /// Returns the list of the event's entitlements.
     ///
     /// For a product without entitlements, the value is null and not an empty list (documented).
-    private static func entitlements(_ item: RevenueCatEvent.Item) -> JSONValue {
+    private static func entitlements(_ item: RevenueCatEvent.PurchasedItem) -> JSONValue {
         item.entitlements.isEmpty ? .null : .strings(item.entitlements)
     }
 
     /// Returns the event's members about prices.
     ///
     /// They are zero for every type without a payment (samples and captures).
-    private static func money(_ money: RevenueCatEvent.Money) -> JSONObject {
+    private static func money(_ money: RevenueCatEvent.Payment) -> JSONObject {
         let (dollars, local): (Double, Double) =
             switch money {
             case .none: (0, 0)
@@ -138,7 +138,9 @@ package enum RevenueCatEventWriter {
     /// store.
     ///
     /// The documentation marks them as "sometimes" present.
-    private static func shares(_ item: RevenueCatEvent.Item, _ type: String) -> JSONObject {
+    private static func revenueShares(_ item: RevenueCatEvent.PurchasedItem, _ type: String)
+        -> JSONObject
+    {
         switch item.store {
         case "PROMOTIONAL":
             // From captures: the tax is null for a grant and for its end, and zero for a
@@ -195,7 +197,7 @@ package enum RevenueCatEventWriter {
     }
 
     /// Returns the members that events of only one type contain (documented).
-    private static func detail(_ detail: RevenueCatEvent.Detail) -> JSONObject {
+    private static func detail(_ detail: RevenueCatEvent.LifecycleDetail) -> JSONObject {
         switch detail {
         case .none: [:]
         case .renewed(let isTrialConversion): ["is_trial_conversion": .bool(isTrialConversion)]
@@ -210,7 +212,7 @@ package enum RevenueCatEventWriter {
     }
 
     /// The members whose value is always null, by the type of the event.
-    private static let empties: [String: [String]] = [
+    private static let emptyMembers: [String: [String]] = [
         // From a capture of the dashboard's test event, in which fifteen members are null.
         "TEST": [
             "entitlement_id", "entitlement_ids", "presented_offering_id", "transaction_id",
@@ -226,8 +228,8 @@ package enum RevenueCatEventWriter {
         ],
     ]
 
-    private static func empty(_ fields: inout JSONObject, of type: String) {
-        for key in empties[type] ?? [] { fields[key] = .null }
+    private static func setEmptyMembers(_ fields: inout JSONObject, of type: String) {
+        for key in emptyMembers[type] ?? [] { fields[key] = .null }
         // Nothing is paid yet; the documentation's sample omits the member `price`.
         if type == "INVOICE_ISSUANCE" { fields["price"] = nil }
     }
@@ -243,15 +245,15 @@ package enum RevenueCatEventWriter {
             [
                 "store": .string(transfer.store),
                 "environment": .string(transfer.environment),
-                "transferred_from": .strings(transfer.losers),
-                "transferred_to": .strings(transfer.winners),
+                "transferred_from": .strings(transfer.previousOwners),
+                "transferred_to": .strings(transfer.newOwners),
             ]
         )
     }
 
     private static func temporaryGrant(
         _ identity: RevenueCatEvent.Identity?,
-        _ item: RevenueCatEvent.Item,
+        _ item: RevenueCatEvent.PurchasedItem,
         _ appID: String
     ) -> JSONObject {
         merged(
@@ -270,7 +272,7 @@ package enum RevenueCatEventWriter {
 
     private static func currency(
         _ identity: RevenueCatEvent.Identity?,
-        _ item: RevenueCatEvent.Item,
+        _ item: RevenueCatEvent.PurchasedItem,
         _ currency: RevenueCatEvent.Currency,
         _ appID: String
     ) -> JSONObject {
@@ -327,8 +329,8 @@ package enum RevenueCatEventWriter {
         [
             "store": .string(redemption.store),
             "environment": .string(redemption.environment),
-            "redeemed_from": .strings(redemption.losers),
-            "redeemed_by": .strings(redemption.winners),
+            "redeemed_from": .strings(redemption.previousOwners),
+            "redeemed_by": .strings(redemption.newOwners),
             "redemption_outcome": .string(redemption.outcome),
             "redemption_platform": "ios",
             "workflow_id": .string(redemption.workflow),
@@ -342,7 +344,7 @@ package enum RevenueCatEventWriter {
     /// The format is *unverified*: it follows a third party's reading of the documentation.
     private static func priceConsent(
         _ identity: RevenueCatEvent.Identity?,
-        _ item: RevenueCatEvent.Item,
+        _ item: RevenueCatEvent.PurchasedItem,
         _ appID: String
     ) -> JSONObject {
         var fields = self.identity(identity)

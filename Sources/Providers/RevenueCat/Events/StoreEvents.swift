@@ -11,7 +11,7 @@ extension RevenueCatState {
 
     /// The payment that an event about a purchase reports: none, the price of the purchase, or a
     /// refund of the price.
-    enum Money { case none, price, refund }
+    enum Payment { case none, price, refund }
 
     /// The country that the SDK's latest request reports.
     ///
@@ -19,15 +19,15 @@ extension RevenueCatState {
     private static let country = "US"
 
     /// Creates an event with a new ID and adds it to the events to be sent.
-    private mutating func tell(
+    private mutating func emitNew(
         _ type: String,
         _ content: RevenueCatEvent.Content,
         at time: Instant
     ) {
-        tell(type, content, id: newEventID(), at: time)
+        emitNew(type, content, id: newEventID(), at: time)
     }
 
-    private mutating func tell(
+    private mutating func emitNew(
         _ type: String,
         _ content: RevenueCatEvent.Content,
         id: String,
@@ -50,13 +50,13 @@ extension RevenueCatState {
         _ purchase: Purchase,
         of number: Int,
         at time: Instant,
-        money: Money = .none,
-        _ detail: RevenueCatEvent.Detail = .none
+        money: Payment = .none,
+        _ detail: RevenueCatEvent.LifecycleDetail = .none
     ) {
         guard let customer = customers[number] else { return }
-        tell(type, .lifecycle(Self.identity(customer), item(purchase, money), detail), at: time)
+        emitNew(type, .lifecycle(Self.identity(customer), item(purchase, money), detail), at: time)
         switch money {
-        case .price where Self.granting.contains(type):
+        case .price where Self.paymentTypes.contains(type):
             grantCurrencies(purchase, of: number, sign: 1, at: time)
         case .refund: grantCurrencies(purchase, of: number, sign: -1, at: time)
         // Nothing was paid, or the event repeats a payment that an earlier event reported.
@@ -65,7 +65,7 @@ extension RevenueCatState {
     }
 
     /// The types of events that report a payment (RevenueCat fact sheet, section 2.2).
-    private static let granting: Set = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"]
+    private static let paymentTypes: Set = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"]
 
     /// Grants the virtual currencies that a product includes, or takes them back if `sign` is -1.
     ///
@@ -98,8 +98,10 @@ extension RevenueCatState {
         return identity
     }
 
-    private func item(_ purchase: Purchase, _ money: Money = .none) -> RevenueCatEvent.Item {
-        var item = RevenueCatEvent.Item(
+    private func item(_ purchase: Purchase, _ money: Payment = .none)
+        -> RevenueCatEvent.PurchasedItem
+    {
+        var item = RevenueCatEvent.PurchasedItem(
             product: purchase.webhookProductID,
             store: purchase.store,
             environment: purchase.environment,
@@ -134,8 +136,8 @@ extension RevenueCatState {
     // MARK: Types with special facts, section 2.6
 
     mutating func emitTransfer(
-        from losers: [String],
-        to winners: [String],
+        from previousOwners: [String],
+        to newOwners: [String],
         store: String,
         environment: String,
         at time: Instant
@@ -143,15 +145,15 @@ extension RevenueCatState {
         let transfer = RevenueCatEvent.Transfer(
             store: store,
             environment: environment,
-            losers: losers,
-            winners: winners
+            previousOwners: previousOwners,
+            newOwners: newOwners
         )
-        tell("TRANSFER", .transfer(transfer), at: time)
+        emitNew("TRANSFER", .transfer(transfer), at: time)
     }
 
     mutating func emitTemporaryGrant(_ purchase: Purchase, of number: Int, at time: Instant) {
         guard let customer = customers[number] else { return }
-        tell(
+        emitNew(
             "TEMPORARY_ENTITLEMENT_GRANT",
             .temporaryGrant(Self.identity(customer), item(purchase)),
             at: time
@@ -159,8 +161,8 @@ extension RevenueCatState {
     }
 
     mutating func emitRedemption(
-        from losers: [String],
-        by winners: [String],
+        from previousOwners: [String],
+        by newOwners: [String],
         outcome: String,
         environment: String,
         at time: Instant
@@ -169,14 +171,14 @@ extension RevenueCatState {
         let redemption = RevenueCatEvent.Redemption(
             store: "RC_BILLING",
             environment: environment,
-            losers: losers,
-            winners: winners,
+            previousOwners: previousOwners,
+            newOwners: newOwners,
             outcome: outcome,
             workflow: "wf_" + ids.hex(8),
             step: "step_" + ids.hex(8),
             trace: "trace_" + ids.hex(8)
         )
-        tell("PURCHASE_REDEEMED", .redemption(redemption), id: id, at: time)
+        emitNew("PURCHASE_REDEEMED", .redemption(redemption), id: id, at: time)
     }
 
     mutating func emitVirtualCurrency(
@@ -203,7 +205,7 @@ extension RevenueCatState {
             productName: purchase.productID,
             transactionID: "vatx" + ids.hex(15)
         )
-        tell(
+        emitNew(
             "VIRTUAL_CURRENCY_TRANSACTION",
             .currency(Self.identity(customer), item(purchase), currency),
             id: id,
@@ -223,7 +225,7 @@ extension RevenueCatState {
             "experiment_variant": .string(variant),
             "enrolled_at_ms": .integer(time.milliseconds),
         ])
-        tell(
+        emitNew(
             "EXPERIMENT_ENROLLMENT",
             .enrollment(Self.identity(customer), enrollment),
             at: time
@@ -237,7 +239,7 @@ extension RevenueCatState {
         at time: Instant
     ) {
         guard let customer = customers[number] else { return }
-        tell(
+        emitNew(
             "PRICE_INCREASE_CONSENT_" + (isApproved ? "APPROVED" : "REQUIRED"),
             .priceConsent(Self.identity(customer), item(purchase)),
             at: time
@@ -257,7 +259,7 @@ extension RevenueCatState {
     mutating func emitTest(at time: Instant) {
         let id = newEventID()
         let user = ids.uuid()
-        let item = RevenueCatEvent.Item(
+        let item = RevenueCatEvent.PurchasedItem(
             product: "test_product",
             store: "PLAY_STORE",
             environment: "SANDBOX",
@@ -280,7 +282,7 @@ extension RevenueCatState {
                 ]
             ]
         )
-        tell("TEST", .lifecycle(identity, item, .none), id: id, at: time)
+        emitNew("TEST", .lifecycle(identity, item, .none), id: id, at: time)
     }
 
     mutating func emitPaywall(_ type: String, of number: Int, at time: Instant) {
@@ -294,6 +296,6 @@ extension RevenueCatState {
             environment: "PRODUCTION",
             product: "premium_yearly"
         )
-        tell(type, .paywall(Self.identity(customer), visit), id: id, at: time)
+        emitNew(type, .paywall(Self.identity(customer), visit), id: id, at: time)
     }
 }

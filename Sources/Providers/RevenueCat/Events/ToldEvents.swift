@@ -7,7 +7,7 @@ extension RevenueCatState {
     ///
     /// The event about a product change is missing here, because it is only informative. The
     /// purchase event that accompanies it contains the new state.
-    private static let standing: Set<String> = [
+    private static let stateEventTypes: Set<String> = [
         "INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "UNCANCELLATION", "EXPIRATION",
         "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED", "BILLING_ISSUE",
         "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED", "TEMPORARY_ENTITLEMENT_GRANT",
@@ -21,10 +21,10 @@ extension RevenueCatState {
             let asOf = Self.instant(event["event_timestamp_ms"])
         else { return }
         if type == "TRANSFER" {
-            moveByEvent(event, asOf)
+            applyTransfer(event, asOf)
             return
         }
-        guard Self.standing.contains(type), let number = customer(of: event, asOf),
+        guard Self.stateEventTypes.contains(type), let number = customer(of: event, asOf),
             let name = event["product_id"]?.string
         else { return }
         let parts = name.split(separator: ":", maxSplits: 1).map(String.init)
@@ -58,7 +58,7 @@ extension RevenueCatState {
         guard type == "CANCELLATION", event["cancel_reason"]?.string == "CUSTOMER_SUPPORT",
             let bought = customers[number]?.oneTime[product]?.last
         else { return false }
-        customers[number]?.hide(bought)
+        customers[number]?.hideRefunded(bought)
         return true
     }
 
@@ -108,7 +108,7 @@ extension RevenueCatState {
         return purchase
     }
 
-    private static let healing: Set = [
+    private static let flagClearingTypes: Set = [
         "INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION", "NON_RENEWING_PURCHASE",
         "TEMPORARY_ENTITLEMENT_GRANT",
     ]
@@ -124,7 +124,7 @@ extension RevenueCatState {
         let asOf = purchase.asOf
         // A payment or a resumed renewal clears the flags of a purchase. All other events leave the
         // flags unchanged (identity rules, S-13 and effect table C.1).
-        if !Self.healing.contains(type) {
+        if !Self.flagClearingTypes.contains(type) {
             purchase.unsubscribed = old?.unsubscribed
             purchase.billingIssue = old?.billingIssue
         }
@@ -153,12 +153,12 @@ extension RevenueCatState {
         }
     }
 
-    private mutating func moveByEvent(_ event: JSONObject, _ asOf: Instant) {
-        let losers = event["transferred_from"]?.array?.compactMap(\.string) ?? []
-        let winners = event["transferred_to"]?.array?.compactMap(\.string) ?? []
-        guard let winner = winners.first else { return }
-        let target = customer(named: winners, original: winner, asOf)
-        for loser in losers {
+    private mutating func applyTransfer(_ event: JSONObject, _ asOf: Instant) {
+        let previousOwners = event["transferred_from"]?.array?.compactMap(\.string) ?? []
+        let newOwners = event["transferred_to"]?.array?.compactMap(\.string) ?? []
+        guard let winner = newOwners.first else { return }
+        let target = customer(named: newOwners, original: winner, asOf)
+        for loser in previousOwners {
             if let source = customerByID[loser] { movePurchases(from: source, to: target) }
         }
     }

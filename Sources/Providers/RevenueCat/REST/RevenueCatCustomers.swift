@@ -12,43 +12,43 @@ extension RevenueCatState {
         let number = customer(named: [id], original: id, call.now)
         // Only a read by a device updates `last_seen`. Backends do not send the header
         // `X-Platform`.
-        if let platform = call.platform { _ = see(id, call.now, platform: platform) }
-        return info(number, isNew ? settings.createdByReadStatus : 200, call)
+        if let platform = call.platform { _ = recordActivity(id, call.now, platform: platform) }
+        return customerInfo(number, isNew ? settings.createdByReadStatus : 200, call)
     }
 
     mutating func delete(
         _ id: String,
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try demand(.secret, call)
+        try requireKey(.secret, call)
         guard let number = customerByID[id] else {
             throw RevenueCatError(404, 7259, "Subscriber not found.")
         }
-        remember(at: call.now)
-        forget(number)
+        saveLaggedState(at: call.now)
+        removeCustomer(number)
         return HTTPMessage.Response(200, json: ["app_user_id": .string(id), "deleted": true])
     }
 
     mutating func logIn(_ call: Call) throws(RevenueCatError) -> HTTPMessage.Response {
-        let current = try Self.checked(call.body["app_user_id"]?.string ?? "")
-        let wanted = try Self.checked(call.body["new_app_user_id"]?.string ?? "")
-        remember(at: call.now)
+        let current = try Self.validAppUserID(call.body["app_user_id"]?.string ?? "")
+        let wanted = try Self.validAppUserID(call.body["new_app_user_id"]?.string ?? "")
+        saveLaggedState(at: call.now)
         let isNew = identify(current, as: wanted, call.now)
-        return info(customerByID[wanted] ?? 0, isNew ? 201 : 200, call)
+        return customerInfo(customerByID[wanted] ?? 0, isNew ? 201 : 200, call)
     }
 
     mutating func setRestoreBehavior(
         _ id: String,
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try demand(.secret, call)
+        try requireKey(.secret, call)
         let name = call.body["restore_behavior"]?.string ?? ""
         guard let behavior = RevenueCatSettings.RestoreBehavior(rawValue: name),
             behavior != .share
         else { throw RevenueCatError(400, 7226, "restore_behavior is not valid.") }
-        let number = see(id, call.now)
+        let number = recordActivity(id, call.now)
         customers[number]?.restoreBehavior = behavior
-        return info(number, 200, call)
+        return customerInfo(number, 200, call)
     }
 
     // MARK: Attributes
@@ -64,7 +64,7 @@ extension RevenueCatState {
                 "Some subscriber attributes keys were unable to saved."
             )
         }
-        let errors = try Self.complaints(attributes)
+        let errors = try Self.attributeErrors(attributes)
         guard errors.isEmpty else {
             throw RevenueCatError(
                 400,
@@ -84,7 +84,7 @@ extension RevenueCatState {
                 text.isEmpty
                 ? nil : ["value": .string(text), "updated_at_ms": .integer(time)]
         }
-        return info(number, 200, call)
+        return customerInfo(number, 200, call)
     }
 
     /// Whether the name of a customer attribute is valid: letters, digits, `-` and `_`, at most
@@ -103,11 +103,11 @@ extension RevenueCatState {
 
     /// Returns the problems of single customer attributes, in the format of the response's
     /// `attribute_errors`.
-    private static func complaints(
+    private static func attributeErrors(
         _ attributes: JSONObject
     ) throws(RevenueCatError) -> [JSONValue] {
         var errors: [JSONValue] = []
-        func complain(_ key: String, _ text: String) {
+        func addError(_ key: String, _ text: String) {
             errors.append(["key_name": .string(key), "message": .string(text)])
         }
         for member in attributes.members {
@@ -117,14 +117,14 @@ extension RevenueCatState {
             }
             let text = value?.string ?? ""
             let time = member.value["updated_at_ms"]?.int64 ?? 0
-            if CallDate(milliseconds: time) == nil {
-                complain(member.key, "updated_at_ms must lie within \(CallDate.rangeText).")
+            if RequestDate(milliseconds: time) == nil {
+                addError(member.key, "updated_at_ms must lie within \(RequestDate.rangeText).")
             } else if !isKeyName(member.key) {
-                complain(member.key, "Key name format is not valid.")
+                addError(member.key, "Key name format is not valid.")
             } else if text.count > 500 {
-                complain(member.key, "Attribute value is too long.")
+                addError(member.key, "Attribute value is too long.")
             } else if member.key == "$email", !text.isEmpty, !text.contains("@") {
-                complain(member.key, "Email address is not a valid email.")
+                addError(member.key, "Email address is not a valid email.")
             }
         }
         return errors
@@ -136,12 +136,12 @@ extension RevenueCatState {
         _ id: String,
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try demand(.publicKey, call)
+        try requireKey(.publicKey, call)
         // The public key of an app determines the store. An older public key does not, so the
         // request must name its platform.
-        if call.platform != nil || !call.hasAppKey { try demandPlatform(call) }
+        if call.platform != nil || !call.hasAppKey { try requirePlatform(call) }
         let override = customerByID[id].flatMap { customers[$0]?.offeringOverride }
-        let packages: [JSONValue] = catalog.sold.map { product in
+        let packages: [JSONValue] = catalog.sellableProductIDs.map { product in
             let days = catalog.product(product).days
             let name =
                 switch days {
@@ -180,17 +180,17 @@ extension RevenueCatState {
         _ rest: [String],
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try demand(.secret, call)
-        let number = see(id, call.now)
+        try requireKey(.secret, call)
+        let number = recordActivity(id, call.now)
         switch call.request.method {
         case "POST" where rest.count == 3: customers[number]?.offeringOverride = rest[1]
         case "DELETE": customers[number]?.offeringOverride = nil
         default: throw .notFound
         }
-        return info(number, 201, call)
+        return customerInfo(number, 201, call)
     }
 
-    func demandPlatform(_ call: Call) throws(RevenueCatError) {
+    func requirePlatform(_ call: Call) throws(RevenueCatError) {
         guard let platform = call.platform, Self.platforms.contains(platform.lowercased()) else {
             throw RevenueCatError(400, 7000, "Invalid platform.")
         }

@@ -9,11 +9,11 @@ extension RevenueCatState {
         _ verb: String,
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try demand(.secret, call)
+        try requireKey(.secret, call)
         guard ["promotional", "revoke_promotionals"].contains(verb) else {
             throw .notFound
         }
-        remember(at: call.now)
+        saveLaggedState(at: call.now)
         do throws(StoreAction.Refusal) {
             if verb == "promotional" {
                 var action = StoreAction(.grant, user: id)
@@ -28,11 +28,11 @@ extension RevenueCatState {
                 }
                 let start = try Self.date("start_time_ms", call)
                 try grant(action, from: start, until: end, call.now)
-                return info(customerByID[id] ?? 0, 201, call)
+                return customerInfo(customerByID[id] ?? 0, 201, call)
             }
-            let number = see(id, call.now)
+            let number = recordActivity(id, call.now)
             try revoke(id, entitlement, call.now)
-            return info(number, 200, call)
+            return customerInfo(number, 200, call)
         } catch {
             throw RevenueCatError(400, 7226, error.description)
         }
@@ -45,8 +45,8 @@ extension RevenueCatState {
         _ call: Call
     ) throws(StoreAction.Refusal) -> Instant? {
         guard let milliseconds = call.body[name]?.int64 else { return nil }
-        guard let date = CallDate(milliseconds: milliseconds) else {
-            throw StoreAction.Refusal("\(name) must lie within \(CallDate.rangeText).")
+        guard let date = RequestDate(milliseconds: milliseconds) else {
+            throw StoreAction.Refusal("\(name) must lie within \(RequestDate.rangeText).")
         }
         return date.instant
     }
@@ -56,12 +56,12 @@ extension RevenueCatState {
     /// For Google Play only: `subscriptions/{product}/defer`, `…/revoke`,
     /// `subscriptions/{txn}/cancel` and `transactions/{txn}/refund`. For the App Store only:
     /// `subscriptions/{txn}/extend`.
-    mutating func playAction(
+    mutating func handlePlayAction(
         _ id: String,
         _ rest: [String],
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        try demand(.secret, call)
+        try requireKey(.secret, call)
         // In the path `…/subscriptions/{product}/{txn}/cancel`, the transaction precedes the verb.
         guard rest.count == 3 || (rest.count == 4 && rest[3] == "cancel") else {
             throw .notFound
@@ -85,14 +85,14 @@ extension RevenueCatState {
         let isEarlier =
             rest[0] == "transactions" && wanted != found.transactionID
             && wanted != found.productID
-        guard !isEarlier else { return info(number, 200, call) }
+        guard !isEarlier else { return customerInfo(number, 200, call) }
         let action = try Self.action(verb, of: id, found, call)
         do throws(StoreAction.Refusal) {
             try carryOut(action, at: call.now)
         } catch {
             throw RevenueCatError(400, 7226, error.description)
         }
-        return info(number, 200, call)
+        return customerInfo(number, 200, call)
     }
 
     /// Extends a subscription for `subscriptions/{txn}/extend`.
@@ -121,7 +121,7 @@ extension RevenueCatState {
         } catch {
             throw RevenueCatError(400, 7226, error.description)
         }
-        return info(number, 200, call)
+        return customerInfo(number, 200, call)
     }
 
     private static func action(

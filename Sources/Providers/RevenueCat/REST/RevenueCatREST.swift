@@ -15,12 +15,12 @@ extension RevenueCatState {
         /// Whether the request's API key is the public key of one app in one store.
         var hasAppKey: Bool {
             let sent = request.authorization?.credential ?? ""
-            return RevenueCatState.appKeys.contains(where: sent.hasPrefix)
+            return RevenueCatState.publicKeyPrefixes.contains(where: sent.hasPrefix)
         }
     }
 
     /// The prefixes of the public API keys that RevenueCat issues to apps.
-    static let appKeys = ["appl_", "goog_", "amzn_", "test_", "strp_", "rcb_", "mac_"]
+    static let publicKeyPrefixes = ["appl_", "goog_", "amzn_", "test_", "strp_", "rcb_", "mac_"]
 
     package mutating func respond(
         to request: HTTPMessage.Request,
@@ -28,7 +28,7 @@ extension RevenueCatState {
         planned _: ProviderPlan.Answer
     ) -> Reply {
         do throws(RevenueCatError) {
-            let response = try answer(request, at: now)
+            let response = try routedResponse(request, at: now)
             return Reply(response, .documented, of: "revenuecat")
         } catch {
             return Reply(error.response, .inferred, of: "revenuecat")
@@ -61,7 +61,7 @@ extension RevenueCatState {
         return response
     }
 
-    private mutating func answer(
+    private mutating func routedResponse(
         _ request: HTTPMessage.Request,
         at now: Instant
     ) throws(RevenueCatError) -> HTTPMessage.Response {
@@ -75,8 +75,8 @@ extension RevenueCatState {
             guard isSecret else {
                 throw RevenueCatError(v2: 403, "authorization_error", "A secret key is required.")
             }
-            return limited(
-                try answerV2(request, Array(segments.dropFirst()), at: now),
+            return withRateLimitFields(
+                try handleV2Call(request, Array(segments.dropFirst()), at: now),
                 max: settings.callsPerMinuteMax ?? 480
             )
         }
@@ -89,7 +89,7 @@ extension RevenueCatState {
             body = object
         }
         let call = Call(request: request, body: body, now: now, isSecret: isSecret)
-        return limited(try answerV1(Array(segments.dropFirst()), call))
+        return withRateLimitFields(try handleV1Call(Array(segments.dropFirst()), call))
     }
 
     // MARK: Keys and limits
@@ -103,7 +103,7 @@ extension RevenueCatState {
         _ version: String
     ) throws(RevenueCatError) -> Bool {
         let sent = request.authorization
-        let isPublic = Self.appKeys.contains { sent?.credential.hasPrefix($0) ?? false }
+        let isPublic = Self.publicKeyPrefixes.contains { sent?.credential.hasPrefix($0) ?? false }
         guard let key else { return !isPublic }
         guard let sent, sent.scheme == "bearer" else {
             throw version == "v2"
@@ -118,7 +118,7 @@ extension RevenueCatState {
         return !isPublic
     }
 
-    func demand(_ kind: KeyKind, _ call: Call) throws(RevenueCatError) {
+    func requireKey(_ kind: KeyKind, _ call: Call) throws(RevenueCatError) {
         switch kind {
         case .any: break
         case .secret:
@@ -144,7 +144,7 @@ extension RevenueCatState {
         recentCalls.append(now)
     }
 
-    private func limited(
+    private func withRateLimitFields(
         _ response: HTTPMessage.Response,
         max: Int? = nil
     ) -> HTTPMessage.Response {
@@ -164,7 +164,7 @@ extension RevenueCatState {
 
     // MARK: Routing
 
-    private mutating func answerV1(
+    private mutating func handleV1Call(
         _ path: [String],
         _ call: Call
     ) throws(RevenueCatError) -> HTTPMessage.Response {
@@ -173,7 +173,7 @@ extension RevenueCatState {
         else { throw .notFound }
         // The paths of two operations do not contain the ID of a customer.
         let isAboutSomebody = operation != .receipts && operation != .identify
-        let id = isAboutSomebody ? try Self.checked(values["app_user_id"] ?? "") : ""
+        let id = isAboutSomebody ? try Self.validAppUserID(values["app_user_id"] ?? "") : ""
         let rest = Array(path.dropFirst(2))
         switch operation {
         case .receipts: return try receipt(call)
@@ -182,18 +182,18 @@ extension RevenueCatState {
         case .delete: return try delete(id, call)
         case .setAttributes: return try setAttributes(id, call)
         case .attribution:
-            _ = see(id, call.now)
+            _ = recordActivity(id, call.now)
             return HTTPMessage.Response(200, json: [:])
         case .restoreBehavior: return try setRestoreBehavior(id, call)
         case .offerings: return try offerings(id, call)
         case .overrideOffering, .deleteOverride: return try overrideOffering(id, rest, call)
         case .grant, .revokeGrants: return try promotional(id, rest[1], rest[2], call)
-        case .change: return try playAction(id, rest, call)
+        case .change: return try handlePlayAction(id, rest, call)
         case .virtualCurrencies: return virtualCurrencies(of: id, call)
         }
     }
 
-    static func checked(_ id: String) throws(RevenueCatError) -> String {
+    static func validAppUserID(_ id: String) throws(RevenueCatError) -> String {
         guard !id.isEmpty else { throw RevenueCatError(400, 7220, "The App User ID is empty.") }
         guard !AppUserID.isBlocked(id), !id.contains("/"), id.utf8.count <= 1500 else {
             throw RevenueCatError(400, 7256, "The App User ID is not valid.")
@@ -201,17 +201,18 @@ extension RevenueCatState {
         return id
     }
 
-    mutating func info(
+    mutating func customerInfo(
         _ number: Int,
         _ status: Int,
         _ call: Call,
         extra: JSONObject = JSONObject()
     ) -> HTTPMessage.Response {
-        guard let customer = shownCustomer(number, at: call.now) ?? customers[number] else {
+        guard let customer = laggedCustomer(number, at: call.now) ?? customers[number] else {
             return RevenueCatError(404, 7259, "Subscriber not found.").response
         }
         var body =
-            customer.info(at: call.now, showsAttributes: call.isSecret).object ?? JSONObject()
+            customer.customerInfo(at: call.now, showsAttributes: call.isSecret).object
+            ?? JSONObject()
         for member in extra.members { body[member.key] = member.value }
         return HTTPMessage.Response(status, json: .object(body))
     }

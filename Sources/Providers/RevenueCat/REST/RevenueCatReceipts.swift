@@ -3,10 +3,10 @@ internal import Conformance
 /// The operation of REST v1 with which an app reports a purchase by its receipt.
 extension RevenueCatState {
     mutating func receipt(_ call: Call) throws(RevenueCatError) -> HTTPMessage.Response {
-        try demand(.publicKey, call)
-        try demandPlatform(call)
+        try requireKey(.publicKey, call)
+        try requirePlatform(call)
         let body = call.body
-        let user = try Self.checked(body["app_user_id"]?.string ?? "")
+        let user = try Self.validAppUserID(body["app_user_id"]?.string ?? "")
         guard let token = body["fetch_token"]?.string, !token.isEmpty,
             !token.hasPrefix("invalid")
         else { throw RevenueCatError(400, 7103, "The receipt is not valid.") }
@@ -17,10 +17,10 @@ extension RevenueCatState {
         guard (body["price"] == nil) == (body["currency"] == nil) else {
             throw RevenueCatError(400, 7226, "price and currency go together.")
         }
-        remember(at: call.now)
+        saveLaggedState(at: call.now)
         if body["attributes"]?.object != nil { _ = try setAttributes(user, call) }
         do throws(StoreAction.Refusal) {
-            try take(token, of: user, from: store, call)
+            try applyReceipt(token, of: user, from: store, call)
         } catch {
             guard error.description.hasPrefix("7102") else {
                 throw RevenueCatError(400, 7772, error.description)
@@ -31,20 +31,20 @@ extension RevenueCatState {
                 "The receipt is already in use by another subscriber."
             )
         }
-        let number = see(user, call.now, platform: call.platform)
+        let number = recordActivity(user, call.now, platform: call.platform)
         var bought = JSONObject()
         for purchase in customers[number]?.purchases ?? [] {
             bought[purchase.productID] = [
                 "should_consume": .bool(purchase.isOneTime && purchase.entitlements.isEmpty)
             ]
         }
-        return info(number, 200, call, extra: ["purchased_products": .object(bought)])
+        return customerInfo(number, 200, call, extra: ["purchased_products": .object(bought)])
     }
 
     /// Restores the purchases of a known receipt.
     ///
     /// A new receipt is treated as a purchase.
-    private mutating func take(
+    private mutating func applyReceipt(
         _ token: String,
         of user: String,
         from store: String,
@@ -62,7 +62,7 @@ extension RevenueCatState {
         } else if body["is_restore"]?.bool == true {
             // The restored receipt belongs to no purchase, so only the customer is recorded as
             // seen.
-            _ = see(user, call.now, platform: call.platform)
+            _ = recordActivity(user, call.now, platform: call.platform)
             return
         } else {
             // The real service reads the product from the receipt or asks the store. The fake uses
@@ -80,7 +80,7 @@ extension RevenueCatState {
         }
         let before = takeEvents()
         // Also after a refused purchase, the pending events must be as they were before.
-        defer { for event in before.reversed() { putFirst(event) } }
+        defer { for event in before.reversed() { emitFirst(event) } }
         try carryOut(action, at: call.now)
         adopt(token, user, product)
         if body["create_events"]?.bool == false { _ = takeEvents() }

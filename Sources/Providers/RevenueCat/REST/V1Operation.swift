@@ -16,7 +16,7 @@ enum V1Operation: Hashable, Sendable {
         hasDescription: true,
         [
             // This row must precede the row that would take `identify` for the ID of a customer.
-            .older("POST", "/subscribers/identify", .identify),
+            .undescribed("POST", "/subscribers/identify", .identify),
             .init("GET", "/subscribers/{app_user_id}", .read),
             .init("DELETE", "/subscribers/{app_user_id}", .delete),
             .init("POST", "/receipts", .receipts),
@@ -71,13 +71,13 @@ enum V1Operation: Hashable, Sendable {
             ),
             // In RevenueCat's guide about cancellations, the path contains the product before the
             // transaction.
-            .older(
+            .undescribed(
                 "POST",
                 "/subscribers/{app_user_id}/subscriptions/{product}/{transaction}/cancel",
                 .change
             ),
-            .older("POST", "/subscribers/{app_user_id}/restore_behavior", .restoreBehavior),
-            .older(
+            .undescribed("POST", "/subscribers/{app_user_id}/restore_behavior", .restoreBehavior),
+            .undescribed(
                 "GET",
                 "/subscribers/{app_user_id}/virtual_currencies",
                 .virtualCurrencies

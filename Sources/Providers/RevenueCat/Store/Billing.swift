@@ -43,11 +43,11 @@ extension RevenueCatState {
             "CANCELLATION",
             purchase,
             of: number,
-            at: now + Self.burst,
+            at: now + Self.eventSpacing,
             .cancelled(reason: "BILLING_ERROR")
         )
         guard graceEnd == nil, purchase.store != "STRIPE" else { return }
-        end(&purchase, "BILLING_ERROR", of: number, now + Self.burst + Self.burst)
+        end(&purchase, "BILLING_ERROR", of: number, now + Self.eventSpacing + Self.eventSpacing)
     }
 
     mutating func recover(

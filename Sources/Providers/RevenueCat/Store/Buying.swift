@@ -59,7 +59,7 @@ extension RevenueCatState {
         guard action.store != "PROMOTIONAL" else {
             throw Refusal("a promotional entitlement cannot be bought; use the action grant")
         }
-        let number = see(action.user, now)
+        let number = recordActivity(action.user, now)
         var purchase = newPurchase(action, now)
         guard !purchase.isOneTime else {
             customers[number]?.put(purchase)

@@ -36,7 +36,7 @@ extension RevenueCatState {
                     + Self.promotionalHours.keys.sorted().joined(separator: ", ")
             )
         }
-        let number = see(action.user, now)
+        let number = recordActivity(action.user, now)
         let transaction = transactionID("PROMOTIONAL")
         let purchase = Purchase(
             productID: "rc_promo_\(entitlement)_\(until == nil ? name : "custom")",
@@ -89,7 +89,7 @@ extension RevenueCatState {
         _ now: Instant
     ) throws(StoreAction.Refusal) {
         try requireStore(action.store, action.kind)
-        let number = see(action.user, now)
+        let number = recordActivity(action.user, now)
         var purchase = newPurchase(action, now)
         purchase.transactionID = "tmp_" + ids.hex(16)
         purchase.originalTransactionID = purchase.transactionID

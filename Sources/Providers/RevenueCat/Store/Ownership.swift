@@ -46,7 +46,7 @@ extension RevenueCatState {
         guard let source = customerByID[owner] else {
             throw Refusal("there is no customer '\(owner)'")
         }
-        let target = see(user, now)
+        let target = recordActivity(user, now)
         guard source != target else { return }
         let behavior = customers[target]?.restoreBehavior ?? settings.restoreBehavior
         // An anonymous owner is merged under every restore behavior, and no event is sent.
@@ -74,7 +74,7 @@ extension RevenueCatState {
         guard let from = action.from, let source = customerByID[from] else {
             throw Refusal("transfer needs 'from', the ID of a customer with a purchase")
         }
-        let target = see(action.user, now)
+        let target = recordActivity(action.user, now)
         guard source != target else { throw Refusal("'from' and 'user' are the same customer") }
         guard customers[source]?.purchases.isEmpty == false else {
             throw Refusal("\(from) has no purchase to transfer")
@@ -84,14 +84,14 @@ extension RevenueCatState {
 
     mutating func announceTransfer(_ source: Int, _ target: Int, _ now: Instant) {
         let first = customers[source]?.purchases.first
-        let losers = customers[source]?.ids ?? []
-        let winners = customers[target]?.ids ?? []
+        let previousOwners = customers[source]?.ids ?? []
+        let newOwners = customers[target]?.ids ?? []
         movePurchases(from: source, to: target)
         // Only one event is sent, about the customer who receives the purchases. The previous owner
         // gets no EXPIRATION (RevenueCat fact sheet, section 3, row 17).
         emitTransfer(
-            from: losers,
-            to: winners,
+            from: previousOwners,
+            to: newOwners,
             store: first?.store ?? "APP_STORE",
             environment: first?.environment ?? "PRODUCTION",
             at: now
@@ -103,7 +103,7 @@ extension RevenueCatState {
             throw Refusal("family-share needs 'from', the ID of a customer with a purchase")
         }
         var purchase = try find(action, owner)
-        let number = see(action.user, now)
+        let number = recordActivity(action.user, now)
         guard number != owner else { throw Refusal("'from' and 'user' are the same customer") }
         purchase.isFamilyShared = true
         purchase.transactionID = transactionID(purchase.store)
@@ -118,14 +118,14 @@ extension RevenueCatState {
         guard let from = action.from, let source = customerByID[from] else {
             throw Refusal("redeem needs 'from', the ID of the customer who bought on the web")
         }
-        let target = see(action.user, now)
-        let losers = customers[source]?.ids ?? [from]
-        let winners = customers[target]?.ids ?? [action.user]
+        let target = recordActivity(action.user, now)
+        let previousOwners = customers[source]?.ids ?? [from]
+        let newOwners = customers[target]?.ids ?? [action.user]
         let place = customers[source]?.purchases.first?.environment ?? "PRODUCTION"
         let isAlias = customers[source]?.isAnonymous ?? false
         emitRedemption(
-            from: losers,
-            by: winners,
+            from: previousOwners,
+            by: newOwners,
             outcome: source == target ? "redeemer_owns" : isAlias ? "alias" : "transfer",
             environment: place,
             at: now
@@ -136,11 +136,11 @@ extension RevenueCatState {
         } else {
             movePurchases(from: source, to: target)
             emitTransfer(
-                from: losers,
-                to: winners,
+                from: previousOwners,
+                to: newOwners,
                 store: "RC_BILLING",
                 environment: place,
-                at: now + Self.burst
+                at: now + Self.eventSpacing
             )
         }
     }

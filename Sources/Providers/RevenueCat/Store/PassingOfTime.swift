@@ -3,13 +3,13 @@ package import Conformance
 /// Changes in the store model that happen automatically as time passes, such as renewals.
 extension RevenueCatState {
     /// The time of the next automatic change of a subscription; nil when there is none.
-    package var nextMoment: Instant? { nextDue?.time }
+    package var nextChangeTime: Instant? { nextDue?.time }
 
     /// The next automatic change of a subscription.
     ///
     /// The store notices the end of a period with a delay (RevenueCat fact sheet, section 3, row
     /// 3).
-    private var nextDue: CustomerBook.Due? {
+    private var nextDue: CustomerTable.DueChange? {
         customers.nextDue(noticedAfter: .seconds(settings.expirationDelaySeconds))
     }
 
@@ -17,7 +17,9 @@ extension RevenueCatState {
         var count = 0
         for customer in customers.all {
             for purchase in customer.subscriptions.values {
-                guard case .begins(let first) = purchase.moment, first <= time else { continue }
+                guard case .begins(let first) = purchase.nextAutomaticChange, first <= time else {
+                    continue
+                }
                 let next = purchase.nextProductID ?? purchase.productID
                 let days = Int(catalog.product(next).days ?? 30)
                 count += 1 + Self.days(from: first, to: time) / days
@@ -45,7 +47,7 @@ extension RevenueCatState {
             var purchase = customers[due.number]?.subscriptions[due.productID]
         {
             let (time, number) = (due.time, due.number)
-            remember(at: time)
+            saveLaggedState(at: time)
             if purchase.isPaused {
                 purchase.hasEnded = false
                 renew(&purchase, of: number, at: time)
@@ -80,7 +82,7 @@ extension RevenueCatState {
 
 extension Purchase {
     /// An automatic change of a subscription, with its time.
-    enum Moment: Hashable {
+    enum AutomaticChange: Hashable {
         /// A new period of the subscription begins, exactly at this time.
         case begins(Instant)
         /// The last period of the subscription ends at this time.
@@ -93,7 +95,7 @@ extension Purchase {
     ///
     /// Nil for ended purchases, one-time purchases, and purchases that events from outside the
     /// store model set.
-    var moment: Moment? {
+    var nextAutomaticChange: AutomaticChange? {
         guard !isScripted, !isOneTime else { return nil }
         if isPaused { return resume.map { .begins($0) } }
         guard !hasEnded, let end = effectiveEnd else { return nil }

@@ -32,14 +32,14 @@ extension RevenueCatState {
             save(purchase, number, now)
             return
         }
-        leave(purchase, number, at: now)
-        take(wanted, product, days: days, in: &purchase, number, now)
+        endOldProduct(purchase, number, at: now)
+        startNewProduct(wanted, product, days: days, in: &purchase, number, now)
     }
 
     /// Starts the new product of a subscription.
     ///
     /// On Play, this is a new purchase if the settings select that.
-    private mutating func take(
+    private mutating func startNewProduct(
         _ wanted: String,
         _ product: Catalog.Product,
         days: Int64,
@@ -74,7 +74,7 @@ extension RevenueCatState {
             isInitial ? "INITIAL_PURCHASE" : "RENEWAL",
             purchase,
             of: number,
-            at: now + Self.burst,
+            at: now + Self.eventSpacing,
             money: .price,
             isInitial ? .none : .renewed(isTrialConversion: wasTrial)
         )
@@ -83,7 +83,7 @@ extension RevenueCatState {
     /// Ends the record of the old product after a product change.
     ///
     /// REST still returns this record.
-    mutating func leave(_ purchase: Purchase, _ number: Int, at time: Instant) {
+    mutating func endOldProduct(_ purchase: Purchase, _ number: Int, at time: Instant) {
         var left = purchase
         left.expires = min(left.expires ?? time, time)
         left.graceEnd = nil

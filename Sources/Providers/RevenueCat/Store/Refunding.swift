@@ -12,7 +12,7 @@ extension RevenueCatState {
         if purchase.isOneTime {
             // A refunded one-time purchase disappears from REST responses. The event still contains
             // the purchase.
-            customers[number]?.hide(purchase)
+            customers[number]?.hideRefunded(purchase)
         } else {
             save(purchase, number, now)
         }
@@ -25,10 +25,10 @@ extension RevenueCatState {
             .cancelled(reason: "CUSTOMER_SUPPORT")
         )
         guard !purchase.isOneTime, settings.expiresAfterRefund else { return }
-        end(&purchase, "CUSTOMER_SUPPORT", of: number, now + Self.burst)
+        end(&purchase, "CUSTOMER_SUPPORT", of: number, now + Self.eventSpacing)
     }
 
-    mutating func refundOnce(
+    mutating func refundUnrefunded(
         _ purchase: inout Purchase,
         _ number: Int,
         _ now: Instant

@@ -19,7 +19,7 @@ extension RevenueCatState {
         let isConversion = purchase.period == "TRIAL"
         if let next = purchase.nextProductID {
             purchase.nextProductID = nil
-            leave(purchase, number, at: time)
+            endOldProduct(purchase, number, at: time)
             purchase.productID = next
             purchase.entitlements = catalog.product(next).entitlements
         }

@@ -8,7 +8,7 @@ extension RevenueCatState {
 
     /// The time between the events that one action causes, as captured (RevenueCat fact sheet,
     /// section 3, row 8b).
-    static let burst: Duration = .milliseconds(11)
+    static let eventSpacing: Duration = .milliseconds(11)
 
     /// Carries out an action of a customer, a store or a developer.
     ///
@@ -23,7 +23,7 @@ extension RevenueCatState {
         guard !AppUserID.isBlocked(action.user), !action.user.contains("/") else {
             throw Refusal("'\(action.user)' is an App User ID that RevenueCat refuses")
         }
-        remember(at: now)
+        saveLaggedState(at: now)
         try perform(action, now)
     }
 
@@ -41,17 +41,17 @@ extension RevenueCatState {
         case .revoke: try revoke(action.user, action.entitlement, now)
         case .test: emitTest(at: now)
         case .invoice:
-            let number = see(action.user, now)
+            let number = recordActivity(action.user, now)
             emitInvoice(newPurchase(action, store: "RC_BILLING", now), of: number, at: now)
         case .paywall:
             let type = action.type ?? "PAYWALL_IMPRESSION"
-            emitPaywall(type, of: see(action.user, now), at: now)
+            emitPaywall(type, of: recordActivity(action.user, now), at: now)
         case .familyShare: try share(action, now)
         case .temporaryGrant: try grantTemporarily(action, now)
         case .redeem: try redeem(action, now)
         case .logIn: _ = identify(try from(action), as: action.user, now)
         case .setAttributes: setAttributes(action, now)
-        case .enroll: emitEnrollment(action.variant, of: see(action.user, now), at: now)
+        case .enroll: emitEnrollment(action.variant, of: recordActivity(action.user, now), at: now)
         case .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund, .expire,
             .billingIssue, .recover, .changeProduct, .reverseRefund, .stopFamilyShare,
             .priceConsent, .currency:
@@ -67,7 +67,7 @@ extension RevenueCatState {
     }
 
     private mutating func setAttributes(_ action: StoreAction, _ now: Instant) {
-        let number = see(action.user, now)
+        let number = recordActivity(action.user, now)
         for member in action.attributes.members {
             customers[number]?.attributes[member.key] = [
                 "value": member.value, "updated_at_ms": .integer(now.milliseconds),
@@ -100,7 +100,7 @@ extension RevenueCatState {
         case .billingIssue: try failBilling(&purchase, action, number, now)
         case .recover: try recover(&purchase, of: number, at: now)
         case .changeProduct: try changeProduct(&purchase, action, number, now)
-        case .refund: try refundOnce(&purchase, number, now)
+        case .refund: try refundUnrefunded(&purchase, number, now)
         case .reverseRefund: try reverseRefund(&purchase, number, now)
         case .stopFamilyShare: try stopSharing(&purchase, action, number, now)
         case .priceConsent:
@@ -140,7 +140,7 @@ extension RevenueCatState {
 
     /// The stores that never send the event of an action, by the kind of action (RevenueCat fact
     /// sheet, section 2.1, columns of the table).
-    private static let excluded: [StoreAction.Kind: Set<String>] = [
+    private static let storesWithoutEvent: [StoreAction.Kind: Set<String>] = [
         .uncancel: ["STRIPE", "PROMOTIONAL"],
         .billingIssue: ["PROMOTIONAL"],
         .changeProduct: ["AMAZON", "ROKU", "PROMOTIONAL"],
@@ -154,7 +154,7 @@ extension RevenueCatState {
         _ store: String,
         _ kind: StoreAction.Kind
     ) throws(StoreAction.Refusal) {
-        guard Self.excluded[kind]?.contains(store) == true else { return }
+        guard Self.storesWithoutEvent[kind]?.contains(store) == true else { return }
         throw Refusal("the action \(kind.rawValue) is not possible in the store \(store)")
     }
 

@@ -86,7 +86,7 @@ extension RevenueCatState {
         }
     }
 
-    mutating func answerV2(
+    mutating func handleV2Call(
         _ request: HTTPMessage.Request,
         _ path: [String],
         at now: Instant
@@ -118,11 +118,11 @@ extension RevenueCatState {
             body = object
         }
         let call = CallV2(request: request, values: values, body: body, now: now)
-        if let response = try answerCustomers(name, call) { return response }
-        if let response = try answerPurchases(name, call) { return response }
-        if let response = try answerInvoices(name, call) { return response }
-        if let response = try answerCurrencies(name, call) { return response }
-        return try answerCatalog(name, call)
+        if let response = try handleCustomerCall(name, call) { return response }
+        if let response = try handlePurchaseCall(name, call) { return response }
+        if let response = try handleInvoiceCall(name, call) { return response }
+        if let response = try handleCurrencyCall(name, call) { return response }
+        return try handleCatalogCall(name, call)
     }
 
     // MARK: Lists
@@ -185,14 +185,14 @@ extension RevenueCatState {
     /// Returns RevenueCat's own ID of a resource.
     ///
     /// This ID differs from the lookup key and from the store's ID of the resource.
-    static func ownID(_ prefix: String, _ text: String) -> String {
+    static func objectID(_ prefix: String, _ text: String) -> String {
         prefix + Digest.sha256(Array(text.utf8)).dropFirst(7).prefix(10)
     }
 
-    static func entitlementID(_ name: String) -> String { ownID("entl", name) }
-    static func productID(_ name: String) -> String { ownID("prod", name) }
-    static func offeringID(_ name: String) -> String { ownID("ofrng", name) }
-    static func packageID(_ name: String) -> String { ownID("pkge", name) }
+    static func entitlementID(_ name: String) -> String { objectID("entl", name) }
+    static func productID(_ name: String) -> String { objectID("prod", name) }
+    static func offeringID(_ name: String) -> String { objectID("ofrng", name) }
+    static func packageID(_ name: String) -> String { objectID("pkge", name) }
 
     static func time(_ instant: Instant?) -> JSONValue {
         instant.map { .integer($0.milliseconds) } ?? .null
@@ -201,8 +201,8 @@ extension RevenueCatState {
 
 extension RevenueCatError {
     /// Returns the 404 error of REST v2 for a resource that does not exist.
-    static func missing(_ what: String) -> RevenueCatError {
-        RevenueCatError(v2: 404, "resource_missing", "The \(what) was not found.")
+    static func missing(_ resource: String) -> RevenueCatError {
+        RevenueCatError(v2: 404, "resource_missing", "The \(resource) was not found.")
     }
 
     /// Creates the error of REST v2 for an action that the store model refuses.

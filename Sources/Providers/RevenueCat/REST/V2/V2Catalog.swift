@@ -7,9 +7,9 @@ extension RevenueCatState {
     /// The time at which the project was created, in milliseconds.
     ///
     /// No resource of the project is older.
-    private static let made: JSONValue = .integer(1_577_836_800_000)
+    private static let creationTime: JSONValue = .integer(1_577_836_800_000)
 
-    mutating func answerCatalog(
+    mutating func handleCatalogCall(
         _ name: V2Operation,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
@@ -17,7 +17,7 @@ extension RevenueCatState {
         case .listProjects:
             let project: JSONValue = [
                 "object": "project", "id": .string(settings.project), "name": "Assay",
-                "created_at": Self.made,
+                "created_at": Self.creationTime,
             ]
             return try page([(settings.project, project)], "/v2/projects", call)
         case .listEntitlements:
@@ -36,7 +36,9 @@ extension RevenueCatState {
         case .getProductsFromEntitlement:
             let id = call.named("entitlement_id")
             let name = try entitlement(id)
-            let items = products(giving: name).map { (Self.productID($0), product($0, call)) }
+            let items = products(grantingEntitlement: name).map {
+                (Self.productID($0), product($0, call))
+            }
             return try page(items, "\(call.base)/entitlements/\(id)/products", call)
         case .listProducts:
             if let app = call.query("app_id"), app != settings.appID { throw .missing("app") }
@@ -57,10 +59,10 @@ extension RevenueCatState {
                 call
             )
         case .getOffering:
-            try demandOffering(call)
+            try requireOffering(call)
             return HTTPMessage.Response(200, json: try offering(call))
         case .listPackages:
-            try demandOffering(call)
+            try requireOffering(call)
             let path = "\(call.base)/offerings/\(call.named("offering_id"))/packages"
             let more = try call.expansion("product").contains("product")
             return try page(packages(call, withProducts: more), path, call)
@@ -72,24 +74,25 @@ extension RevenueCatState {
             return HTTPMessage.Response(200, json: found.value)
         case .getProductsFromPackage:
             let id = call.named("package_id")
-            guard let name = catalog.sold.first(where: { Self.packageID($0) == id }) else {
+            guard let name = catalog.sellableProductIDs.first(where: { Self.packageID($0) == id })
+            else {
                 throw .missing("package")
             }
             let path = "\(call.base)/packages/\(id)/products"
-            return try page([(Self.productID(name), inPackage(name, call))], path, call)
+            return try page([(Self.productID(name), packageProduct(name, call))], path, call)
         case .listApps:
             return try page([(settings.appID, app(call))], call.base + "/apps", call)
         case .getApp:
-            try demandApp(call)
+            try requireApp(call)
             return HTTPMessage.Response(200, json: app(call))
         case .listPublicAPIKeys:
-            try demandApp(call)
-            let id = Self.ownID("apikey", settings.appID)
+            try requireApp(call)
+            let id = Self.objectID("apikey", settings.appID)
             let key: JSONValue = [
                 "object": "public_api_key", "id": .string(id),
                 "key": .string("appl_" + id.dropFirst("apikey".count)),
                 "environment": "production", "app_id": .string(settings.appID),
-                "created_at": Self.made,
+                "created_at": Self.creationTime,
             ]
             let path = "\(call.base)/apps/\(settings.appID)/public_api_keys"
             return try page([(id, key)], path, call)
@@ -105,7 +108,9 @@ extension RevenueCatState {
     /// The names of all entitlements that a product on sale or a purchase grants.
     private var names: [String] {
         var found = Set([catalog.entitlement])
-        for product in catalog.sold { found.formUnion(catalog.product(product).entitlements) }
+        for product in catalog.sellableProductIDs {
+            found.formUnion(catalog.product(product).entitlements)
+        }
         for customer in customers.all {
             for purchase in customer.purchases { found.formUnion(purchase.entitlements) }
         }
@@ -115,7 +120,7 @@ extension RevenueCatState {
     /// The IDs of all products that are on sale or that a customer has bought.
     private var products: [String] {
         let bought = customers.all.flatMap(\.purchases).filter { $0.store != "PROMOTIONAL" }
-        return Set(catalog.sold).union(bought.map(\.productID)).sorted()
+        return Set(catalog.sellableProductIDs).union(bought.map(\.productID)).sorted()
     }
 
     /// Returns the lookup key (name) of the entitlement with this RevenueCat ID; throws when there
@@ -127,13 +132,13 @@ extension RevenueCatState {
         return name
     }
 
-    private func demandOffering(_ call: CallV2) throws(RevenueCatError) {
+    private func requireOffering(_ call: CallV2) throws(RevenueCatError) {
         guard call.named("offering_id") == Self.offeringID("default") else {
             throw .missing("offering")
         }
     }
 
-    private func demandApp(_ call: CallV2) throws(RevenueCatError) {
+    private func requireApp(_ call: CallV2) throws(RevenueCatError) {
         guard call.named("app_id") == settings.appID else { throw .missing("app") }
     }
 
@@ -142,7 +147,7 @@ extension RevenueCatState {
     private func app(_ call: CallV2) -> JSONValue {
         [
             "object": "app", "id": .string(settings.appID), "name": "Assay", "type": "app_store",
-            "created_at": Self.made, "project_id": .string(call.project),
+            "created_at": Self.creationTime, "project_id": .string(call.project),
             "app_store": ["bundle_id": "com.example.assay"],
         ]
     }
@@ -223,19 +228,20 @@ extension RevenueCatState {
         let id = Self.entitlementID(name)
         var shown: JSONObject = [
             "object": "entitlement", "project_id": .string(call.project), "id": .string(id),
-            "lookup_key": .string(name), "display_name": .string(name), "created_at": Self.made,
+            "lookup_key": .string(name), "display_name": .string(name),
+            "created_at": Self.creationTime,
         ]
         if withProducts {
             shown["products"] = Self.list(
-                products(giving: name).map { product($0, call) },
+                products(grantingEntitlement: name).map { product($0, call) },
                 "\(call.base)/entitlements/\(id)/products"
             )
         }
         return .object(shown)
     }
 
-    private func products(giving entitlement: String) -> [String] {
-        catalog.sold.filter { catalog.product($0).entitlements.contains(entitlement) }
+    private func products(grantingEntitlement entitlement: String) -> [String] {
+        catalog.sellableProductIDs.filter { catalog.product($0).entitlements.contains(entitlement) }
     }
 
     func product(_ name: String, _ call: CallV2, withApp: Bool = false) -> JSONValue {
@@ -247,7 +253,7 @@ extension RevenueCatState {
             ),
             "type": product.days != nil
                 ? "subscription" : product.entitlements.isEmpty ? "consumable" : "non_consumable",
-            "created_at": Self.made, "app_id": .string(settings.appID),
+            "created_at": Self.creationTime, "app_id": .string(settings.appID),
             "display_name": .string(name),
         ]
         if let days = product.days {
@@ -267,7 +273,8 @@ extension RevenueCatState {
         let id = Self.offeringID("default")
         var shown: JSONObject = [
             "object": "offering", "id": .string(id), "lookup_key": "default",
-            "display_name": "The standard offering", "is_current": true, "created_at": Self.made,
+            "display_name": "The standard offering", "is_current": true,
+            "created_at": Self.creationTime,
             "project_id": .string(call.project), "metadata": .null,
         ]
         if !wanted.isEmpty {
@@ -284,16 +291,16 @@ extension RevenueCatState {
         _ call: CallV2,
         withProducts: Bool
     ) -> [(id: String, value: JSONValue)] {
-        catalog.sold.enumerated().map { index, name in
+        catalog.sellableProductIDs.enumerated().map { index, name in
             let id = Self.packageID(name)
             var shown: JSONObject = [
                 "object": "package", "id": .string(id), "lookup_key": .string(name),
                 "display_name": .string(name), "position": .integer(Int64(index + 1)),
-                "created_at": Self.made,
+                "created_at": Self.creationTime,
             ]
             if withProducts {
                 shown["products"] = Self.list(
-                    [inPackage(name, call)],
+                    [packageProduct(name, call)],
                     "\(call.base)/packages/\(id)/products"
                 )
             }
@@ -301,7 +308,7 @@ extension RevenueCatState {
         }
     }
 
-    private func inPackage(_ name: String, _ call: CallV2) -> JSONValue {
+    private func packageProduct(_ name: String, _ call: CallV2) -> JSONValue {
         ["product": product(name, call), "eligibility_criteria": "all"]
     }
 }

@@ -4,7 +4,7 @@ internal import Conformance
 extension RevenueCatState {
     /// Returns the response to an operation of REST v2 on a customer; nil when the operation
     /// concerns no customer.
-    mutating func answerCustomers(
+    mutating func handleCustomerCall(
         _ name: V2Operation,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response? {
@@ -20,7 +20,7 @@ extension RevenueCatState {
                     || customer.attributes["$email"]?["value"]?.string == wanted
             }
             .sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
-            let items = found.map { ($0.originalID, shown($0, as: $0.originalID, call)) }
+            let items = found.map { ($0.originalID, customerJSON($0, as: $0.originalID, call)) }
             return try page(items, path, call)
         case .createCustomer:
             let id = try call.text("id")
@@ -34,16 +34,16 @@ extension RevenueCatState {
                     "The customer exists already."
                 )
             }
-            remember(at: call.now)
-            let number = see(id, call.now)
+            saveLaggedState(at: call.now)
+            let number = recordActivity(id, call.now)
             if call.body["attributes"] != nil { try setAttributes(of: number, call) }
             return try customer(number, id, 201, call)
         case .getCustomer:
             let number = try number(of: id)
-            guard let customer = shownCustomer(number, at: call.now) else {
+            guard let customer = laggedCustomer(number, at: call.now) else {
                 throw .missing("customer")
             }
-            var body = shown(customer, as: id, call).object ?? JSONObject()
+            var body = customerJSON(customer, as: id, call).object ?? JSONObject()
             let entitlements = activeEntitlements(customer, at: call.now).map(\.value)
             body["active_entitlements"] = Self.list(entitlements, path + "/active_entitlements")
             if try call.expansion("attributes").contains("attributes") {
@@ -55,8 +55,8 @@ extension RevenueCatState {
             return HTTPMessage.Response(200, json: .object(body))
         case .deleteCustomer:
             let number = try number(of: id)
-            remember(at: call.now)
-            forget(number)
+            saveLaggedState(at: call.now)
+            removeCustomer(number)
             return HTTPMessage.Response(
                 200,
                 json: [
@@ -65,7 +65,7 @@ extension RevenueCatState {
                 ]
             )
         case .listCustomerAliases:
-            let customer = try known(id, call)
+            let customer = try existingCustomer(id, call)
             let items = customer.ids.map { alias -> (id: String, value: JSONValue) in
                 (
                     alias,
@@ -77,25 +77,25 @@ extension RevenueCatState {
             }
             return try page(items, path + "/aliases", call)
         case .listCustomerAttributes:
-            return try page(attributes(try known(id, call)), path + "/attributes", call)
+            return try page(attributes(try existingCustomer(id, call)), path + "/attributes", call)
         case .setCustomerAttributes:
             let number = try number(of: id)
             try setAttributes(of: number, call)
-            return try page(attributes(try known(id, call)), path + "/attributes", call)
+            return try page(attributes(try existingCustomer(id, call)), path + "/attributes", call)
         case .listCustomerActiveEntitlements:
-            let items = activeEntitlements(try known(id, call), at: call.now)
+            let items = activeEntitlements(try existingCustomer(id, call), at: call.now)
             return try page(items, path + "/active_entitlements", call)
         case .listSubscriptions:
-            let customer = try known(id, call)
+            let customer = try existingCustomer(id, call)
             var items: [(id: String, value: JSONValue)] = []
             for purchase in customer.purchases where !purchase.isOneTime {
                 guard try call.isWanted(purchase) else { continue }
-                let shown = subscription(purchase, customer, id, call)
-                items.append((Self.subscriptionID(purchase), shown))
+                let customerJSON = subscription(purchase, customer, id, call)
+                items.append((Self.subscriptionID(purchase), customerJSON))
             }
             return try page(items, path + "/subscriptions", call)
         case .listPurchases:
-            let customer = try known(id, call)
+            let customer = try existingCustomer(id, call)
             var items: [(id: String, value: JSONValue)] = []
             for bought in customer.oneTimePurchases {
                 guard try call.isWanted(bought) else { continue }
@@ -107,7 +107,7 @@ extension RevenueCatState {
         case .revokeCustomerGrantedEntitlement:
             let number = try number(of: id)
             let entitlement = try entitlement(try call.text("entitlement_id"))
-            remember(at: call.now)
+            saveLaggedState(at: call.now)
             do throws(StoreAction.Refusal) {
                 try revoke(id, entitlement, call.now)
             } catch {
@@ -144,13 +144,17 @@ extension RevenueCatState {
                     param: "target_customer_id"
                 )
             }
-            remember(at: call.now)
+            saveLaggedState(at: call.now)
             announceTransfer(source, target, call.now)
             return HTTPMessage.Response(
                 200,
                 json: [
-                    "source_customer": shown(try known(id, call), as: id, call),
-                    "target_customer": shown(try known(wanted, call), as: wanted, call),
+                    "source_customer": customerJSON(try existingCustomer(id, call), as: id, call),
+                    "target_customer": customerJSON(
+                        try existingCustomer(wanted, call),
+                        as: wanted,
+                        call
+                    ),
                 ]
             )
         default: return nil
@@ -167,8 +171,9 @@ extension RevenueCatState {
         return number
     }
 
-    mutating func known(_ id: String, _ call: CallV2) throws(RevenueCatError) -> Customer {
-        guard let customer = shownCustomer(try number(of: id), at: call.now) else {
+    mutating func existingCustomer(_ id: String, _ call: CallV2) throws(RevenueCatError) -> Customer
+    {
+        guard let customer = laggedCustomer(try number(of: id), at: call.now) else {
             throw .missing("customer")
         }
         return customer
@@ -181,12 +186,12 @@ extension RevenueCatState {
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
         guard let customer = customers[number] else { throw .missing("customer") }
-        return HTTPMessage.Response(status, json: shown(customer, as: id, call))
+        return HTTPMessage.Response(status, json: customerJSON(customer, as: id, call))
     }
 
     // MARK: Shapes
 
-    private func shown(_ customer: Customer, as id: String, _ call: CallV2) -> JSONValue {
+    private func customerJSON(_ customer: Customer, as id: String, _ call: CallV2) -> JSONValue {
         [
             "object": "customer", "id": .string(id), "project_id": .string(call.project),
             "first_seen_at": .integer(customer.firstSeen.milliseconds),
@@ -214,18 +219,18 @@ extension RevenueCatState {
         of number: Int,
         _ call: CallV2
     ) throws(RevenueCatError) {
-        func wrong(_ text: String) -> RevenueCatError {
+        func parameterError(_ text: String) -> RevenueCatError {
             RevenueCatError(v2: 400, "parameter_error", text, param: "attributes")
         }
         guard let list = call.body["attributes"]?.array else {
-            throw wrong("attributes must be a list.")
+            throw parameterError("attributes must be a list.")
         }
         for attribute in list {
             guard let name = attribute["name"]?.string, Self.isKeyName(name) else {
-                throw wrong("The name of an attribute is not valid.")
+                throw parameterError("The name of an attribute is not valid.")
             }
             guard let value = attribute["value"], value.isNull || value.string != nil else {
-                throw wrong("The value of \(name) is neither a text nor null.")
+                throw parameterError("The value of \(name) is neither a text nor null.")
             }
         }
         for attribute in list {
@@ -250,8 +255,8 @@ extension RevenueCatState {
                     ends.append((name, purchase.effectiveEnd))
                     continue
                 }
-                guard let known = ends[index].end else { continue }
-                ends[index].end = purchase.effectiveEnd.map { max($0, known) }
+                guard let existingCustomer = ends[index].end else { continue }
+                ends[index].end = purchase.effectiveEnd.map { max($0, existingCustomer) }
             }
         }
         return ends.map { name, end in
@@ -274,7 +279,7 @@ extension RevenueCatState {
         let wanted = try call.text("entitlement_id")
         var action = StoreAction(.grant, user: id)
         action.entitlement = try entitlement(wanted)
-        let end = call.body["expires_at"]?.int64.flatMap { CallDate(milliseconds: $0) }
+        let end = call.body["expires_at"]?.int64.flatMap { RequestDate(milliseconds: $0) }
         guard let end = end?.instant, end > call.now else {
             throw RevenueCatError(
                 v2: 400,
@@ -283,7 +288,7 @@ extension RevenueCatState {
                 param: "expires_at"
             )
         }
-        remember(at: call.now)
+        saveLaggedState(at: call.now)
         do throws(StoreAction.Refusal) {
             try grant(action, until: end, call.now)
         } catch {

@@ -4,19 +4,19 @@ internal import Conformance
 extension RevenueCatState {
     /// Returns the response to an operation of REST v2 on a purchase; nil when the operation
     /// concerns no purchase.
-    mutating func answerPurchases(
+    mutating func handlePurchaseCall(
         _ name: V2Operation,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response? {
         switch name {
         case .getSubscription, .listSubscriptionEntitlements, .listSubscriptionTransactions,
             .cancelSubscription, .refundSubscription, .refundTransaction, .getManagementURL:
-            return try answer(name, toSubscription: call.named("subscription_id"), call)
+            return try handleOperation(name, toSubscription: call.named("subscription_id"), call)
         case .getPurchase, .listPurchaseEntitlements, .refundPurchase:
-            return try answer(name, toPurchase: call.named("purchase_id"), call)
+            return try handleOperation(name, toPurchase: call.named("purchase_id"), call)
         case .searchSubscriptions:
             let wanted = try query("store_subscription_identifier", call)
-            let items = owners(call).flatMap { customer in
+            let items = visibleCustomers(call).flatMap { customer in
                 customer.subscriptions.values
                     .filter { [$0.transactionID, $0.originalTransactionID].contains(wanted) }
                     .map {
@@ -29,7 +29,7 @@ extension RevenueCatState {
             return try page(items, call.base + "/subscriptions", call)
         case .searchPurchases:
             let wanted = try query("store_purchase_identifier", call)
-            let items = owners(call).flatMap { customer in
+            let items = visibleCustomers(call).flatMap { customer in
                 customer.oneTimePurchases.filter { $0.transactionID == wanted }
                     .map { (Self.purchaseID($0), purchase($0, customer, customer.currentID, call)) }
             }
@@ -48,19 +48,19 @@ extension RevenueCatState {
     /// Returns all customers in the state that REST shows, oldest first.
     ///
     /// With the REST lag switched on, this state may be older than the current one.
-    private mutating func owners(_ call: CallV2) -> [Customer] {
+    private mutating func visibleCustomers(_ call: CallV2) -> [Customer] {
         customers.all.sorted { ($0.firstSeen, $0.originalID) < ($1.firstSeen, $1.originalID) }
             .compactMap { customer in
-                customerByID[customer.originalID].flatMap { shownCustomer($0, at: call.now) }
+                customerByID[customer.originalID].flatMap { laggedCustomer($0, at: call.now) }
             }
     }
 
-    private mutating func answer(
+    private mutating func handleOperation(
         _ name: V2Operation,
         toSubscription wanted: String,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        for customer in owners(call) {
+        for customer in visibleCustomers(call) {
             guard
                 let found = customer.subscriptions.values.first(where: {
                     Self.subscriptionID($0) == wanted
@@ -110,7 +110,7 @@ extension RevenueCatState {
                         "Only active subscriptions of Web Billing have one."
                     )
                 }
-                let token = Self.ownID("", wanted + String(call.now.milliseconds))
+                let token = Self.objectID("", wanted + String(call.now.milliseconds))
                 return HTTPMessage.Response(
                     200,
                     json: [
@@ -126,7 +126,7 @@ extension RevenueCatState {
             case .getSubscription: break
             default: throw .missing("resource")
             }
-            let now = owners(call).first { $0.ids == customer.ids } ?? customer
+            let now = visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
             let current = now.subscriptions[found.productID] ?? found
             return HTTPMessage.Response(
                 200,
@@ -136,12 +136,12 @@ extension RevenueCatState {
         throw .missing("subscription")
     }
 
-    private mutating func answer(
+    private mutating func handleOperation(
         _ name: V2Operation,
         toPurchase wanted: String,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response {
-        for customer in owners(call) {
+        for customer in visibleCustomers(call) {
             guard
                 let found = customer.oneTimePurchases.first(where: {
                     Self.purchaseID($0) == wanted
@@ -152,7 +152,7 @@ extension RevenueCatState {
                 return try page(entitlements(found.entitlements, call), path, call)
             }
             if name == .refundPurchase { try change(.refund, found, of: customer, call) }
-            let now = owners(call).first { $0.ids == customer.ids } ?? customer
+            let now = visibleCustomers(call).first { $0.ids == customer.ids } ?? customer
             let current =
                 now.oneTimePurchases.first { Self.purchaseID($0) == wanted } ?? found
             return HTTPMessage.Response(200, json: purchase(current, now, customer.currentID, call))
@@ -181,14 +181,14 @@ extension RevenueCatState {
     /// no invoice.
     ///
     /// Only Web Billing has invoices here; the other stores issue their own.
-    mutating func answerInvoices(
+    mutating func handleInvoiceCall(
         _ name: V2Operation,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response? {
         guard [.listCustomerInvoices, .getInvoice].contains(name) else { return nil }
         let id = call.named("customer_id")
         let path = "\(call.base)/customers/\(id.percentEncoded)/invoices"
-        let billed = try known(id, call).purchases.filter { $0.store == "RC_BILLING" }
+        let billed = try existingCustomer(id, call).purchases.filter { $0.store == "RC_BILLING" }
         if name == .getInvoice {
             let wanted = call.named("invoice_id")
             guard billed.contains(where: { Self.invoiceID($0) == wanted }) else {
@@ -228,7 +228,7 @@ extension RevenueCatState {
     }
 
     private static func invoiceID(_ purchase: Purchase) -> String {
-        ownID("rcbin", purchase.transactionID)
+        objectID("rcbin", purchase.transactionID)
     }
 
     // MARK: Shapes

@@ -68,7 +68,7 @@ package struct KeyedResults: Hashable, Codable, Sendable {
         return known.body
     }
 
-    mutating func keep(_ body: JSONValue, of key: String, _ request: String) {
+    mutating func saveResult(_ body: JSONValue, of key: String, _ request: String) {
         if results[key] == nil { keys.append(key) }
         results[key] = Result(request: request, body: body)
         if keys.count > Self.countMax { results[keys.removeFirst()] = nil }
@@ -89,7 +89,7 @@ extension RevenueCatState {
         }
     }
 
-    mutating func answerCurrencies(
+    mutating func handleCurrencyCall(
         _ name: V2Operation,
         _ call: CallV2
     ) throws(RevenueCatError) -> HTTPMessage.Response? {
@@ -98,7 +98,7 @@ extension RevenueCatState {
         switch name {
         case .listVirtualCurrencies:
             let items = (currencies ?? [:]).sorted { $0.key < $1.key }
-                .map { ($0.key, Self.shown($0.value, $0.key, call)) }
+                .map { ($0.key, Self.currencyJSON($0.value, $0.key, call)) }
             return try page(items, path, call)
         case .createVirtualCurrency:
             let code = try Self.code(try call.text("code"))
@@ -114,15 +114,18 @@ extension RevenueCatState {
             _ = try call.text("name")
             currency.grants = try Self.grants(call) ?? []
             currencies = (currencies ?? [:]).merging([code: currency]) { $1 }
-            return HTTPMessage.Response(201, json: Self.shown(currency, code, call))
+            return HTTPMessage.Response(201, json: Self.currencyJSON(currency, code, call))
         case .getVirtualCurrency:
-            return HTTPMessage.Response(200, json: Self.shown(try currency(code), code, call))
+            return HTTPMessage.Response(
+                200,
+                json: Self.currencyJSON(try currency(code), code, call)
+            )
         case .updateVirtualCurrency:
             var currency = try currency(code)
             try Self.describe(&currency, call)
             if let grants = try Self.grants(call) { currency.grants = grants }
             currencies?[code] = currency
-            return HTTPMessage.Response(200, json: Self.shown(currency, code, call))
+            return HTTPMessage.Response(200, json: Self.currencyJSON(currency, code, call))
         case .deleteVirtualCurrency:
             _ = try currency(code)
             currencies?[code] = nil
@@ -151,9 +154,9 @@ extension RevenueCatState {
     /// Returns the response with a customer's balances, which an SDK on a phone reads over REST v1
     /// (*inferred* from the published SDKs).
     mutating func virtualCurrencies(of id: String, _ call: Call) -> HTTPMessage.Response {
-        let number = see(id, call.now)
+        let number = recordActivity(id, call.now)
         let balances = customers[number]?.balances ?? [:]
-        let shown = (currencies ?? [:]).sorted { $0.key < $1.key }.map { code, currency in
+        let currencyJSON = (currencies ?? [:]).sorted { $0.key < $1.key }.map { code, currency in
             JSONObject.Member(
                 key: code,
                 value: .object(
@@ -167,7 +170,7 @@ extension RevenueCatState {
         }
         return HTTPMessage.Response(
             200,
-            json: ["virtual_currencies": .object(JSONObject(members: shown))]
+            json: ["virtual_currencies": .object(JSONObject(members: currencyJSON))]
         )
     }
 
@@ -180,12 +183,12 @@ extension RevenueCatState {
             currency -> (id: String, value: JSONValue)? in
             let balance = known[code] ?? 0
             guard balance != 0 || showsAll else { return nil }
-            var shown: JSONObject = [
+            var currencyJSON: JSONObject = [
                 "object": "virtual_currency_balance", "currency_code": .string(code),
                 "balance": .integer(balance), "name": .string(currency.name),
             ]
-            if let text = currency.description { shown["description"] = .string(text) }
-            return (code, .object(shown))
+            if let text = currency.description { currencyJSON["description"] = .string(text) }
+            return (code, .object(currencyJSON))
         }
         let path = "\(call.base)/customers/\(id.percentEncoded)/virtual_currencies"
         return try page(items, path, call)
@@ -203,16 +206,19 @@ extension RevenueCatState {
             return HTTPMessage.Response(200, json: known)
         }
         if let other = call.body.keys.first(where: { !["adjustments", "reference"].contains($0) }) {
-            throw Self.wrong("\(other.prefix(100)) is not known here.", "body")
+            throw Self.parameterError("\(other.prefix(100)) is not known here.", "body")
         }
         guard let members = call.body["adjustments"]?.object?.members, !members.isEmpty else {
-            throw Self.wrong("adjustments must be an object of amounts.", "adjustments")
+            throw Self.parameterError("adjustments must be an object of amounts.", "adjustments")
         }
         var amounts: [String: Int64] = [:]
         for member in members {
             guard currencies?[member.key] != nil else { throw .missing("virtual currency") }
             guard let amount = member.value.int64 else {
-                throw Self.wrong("The amount of \(member.key) is no integer.", "adjustments")
+                throw Self.parameterError(
+                    "The amount of \(member.key) is no integer.",
+                    "adjustments"
+                )
             }
             let left = customers[number]?.balances?[member.key] ?? 0
             guard left.addingSaturated(amount) >= 0 else {
@@ -228,14 +234,14 @@ extension RevenueCatState {
         let response = try balances(call)
         if let key, let body = try? JSONValue(parsing: response.body) {
             if keyed == nil { keyed = KeyedResults() }
-            keyed?.keep(body, of: key, request)
+            keyed?.saveResult(body, of: key, request)
         }
         return response
     }
 
     // MARK: Shapes
 
-    private static func wrong(_ text: String, _ name: String) -> RevenueCatError {
+    private static func parameterError(_ text: String, _ name: String) -> RevenueCatError {
         RevenueCatError(v2: 400, "parameter_error", text, param: name)
     }
 
@@ -246,14 +252,14 @@ extension RevenueCatState {
         if call.body["name"] != nil {
             let name = try call.text("name")
             guard name.unicodeScalars.count <= 50 else {
-                throw wrong("name takes up to 50 characters.", "name")
+                throw parameterError("name takes up to 50 characters.", "name")
             }
             currency.name = name
         }
         guard let text = call.body["description"] else { return }
         let count = text.string?.unicodeScalars.count ?? (text.isNull ? 1 : 0)
         guard (1...1500).contains(count) else {
-            throw wrong("description takes 1 to 1500 characters.", "description")
+            throw parameterError("description takes 1 to 1500 characters.", "description")
         }
         currency.description = text.string
     }
@@ -264,7 +270,7 @@ extension RevenueCatState {
                 || $0 == 0x5f
         }
         guard isValid, text.count <= 10 else {
-            throw wrong("code takes up to 10 letters, digits and underscores.", "code")
+            throw parameterError("code takes up to 10 letters, digits and underscores.", "code")
         }
         return text
     }
@@ -274,16 +280,18 @@ extension RevenueCatState {
     private static func grants(_ call: CallV2) throws(RevenueCatError) -> [VirtualCurrency.Grant]? {
         guard let value = call.body["product_grants"] else { return nil }
         guard let list = value.isNull ? [] : value.array else {
-            throw wrong("product_grants must be a list.", "product_grants")
+            throw parameterError("product_grants must be a list.", "product_grants")
         }
         var grants: [VirtualCurrency.Grant] = []
         for grant in list {
             guard let products = grant["product_ids"]?.array?.compactMap(\.string),
                 let amount = grant["amount"]?.int64, amount > 0, !products.isEmpty
-            else { throw wrong("A grant needs product_ids and an amount.", "product_grants") }
+            else {
+                throw parameterError("A grant needs product_ids and an amount.", "product_grants")
+            }
             let trial = grant["trial_amount"] ?? .null
             guard trial.isNull || trial.int64.map({ $0 >= 0 }) == true else {
-                throw wrong("trial_amount is a number from 0 on.", "product_grants")
+                throw parameterError("trial_amount is a number from 0 on.", "product_grants")
             }
             grants.append(
                 VirtualCurrency.Grant(
@@ -297,7 +305,7 @@ extension RevenueCatState {
         return grants
     }
 
-    private static func shown(
+    private static func currencyJSON(
         _ currency: VirtualCurrency,
         _ code: String,
         _ call: CallV2

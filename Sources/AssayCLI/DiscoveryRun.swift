@@ -1,0 +1,120 @@
+internal import Conformance
+internal import ContractFiles
+internal import FakeServers
+internal import Foundation
+internal import Replay
+internal import Reports
+internal import Programs
+
+/// The discovery of a backend's routes and settings, from which `init` and `doctor --write` create
+/// a profile.
+struct DiscoveryRun {
+    let profile: Profile
+    let addresses: [Exchange.Party: ReplaySession.Address]
+    let survey: SourceSurvey
+    /// The path of the profile to write.
+    let path: String
+    /// The path of a PEM file with additional CA certificates to trust for an https target.
+    var authority: String?
+
+    /// Checks, before the backend is started, that a new profile can be written to the path and
+    /// that no file exists there.
+    ///
+    /// - Throws: A usage failure with the reason.
+    static func checkPathIsFree(_ path: String, _ command: String) throws {
+        guard FileManager.default.fileExists(atPath: path) else {
+            _ = try ReportFiles.writablePath(path)
+            return
+        }
+        throw Failure(
+            .usage,
+            "'\(path)' exists already, and '\(command)' does not overwrite it; check it with "
+                + "'assay doctor', or write another file with --write OTHER.yaml"
+        )
+    }
+
+    /// Discovers the backend's profile and the clauses that can be tested, and then stops the
+    /// backend.
+    func discover() async throws -> (BackendDiscovery, [DoctorCommand.ClauseTestability]) {
+        let work = try WorkFolder.made()
+        defer { work.remove() }
+        let folder = work.path
+        let interruption = Interruption()
+        let addresses = addresses
+        let (profile, survey) = (profile, survey)
+        let count = Locked(0)
+        do {
+            return try await interruption.run {
+                let (discovery, session) = try await BackendDiscovery.discover(
+                    profile,
+                    survey,
+                    name: SuiteRun.nonce()
+                ) { profile throws(ReplaySession.OpenError) in
+                    let number = count.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    // Each start of the backend gets an empty data folder.
+                    let folder = folder + "/\(number)"
+                    do {
+                        try FileManager.default.createDirectory(
+                            atPath: folder + "/data",
+                            withIntermediateDirectories: true
+                        )
+                    } catch {
+                        throw ReplaySession.OpenError(
+                            kind: .configuration,
+                            description: "cannot create '\(folder)': \(error.localizedDescription)"
+                        )
+                    }
+                    let session = try await ReplaySession(
+                        profile: profile,
+                        addresses: addresses,
+                        folder: folder,
+                        base: DoctorCommand.base,
+                        onStartupWait: Terminal.reportWaiting
+                    )
+                    interruption.onSecondSignal { session.abandon() }
+                    return session
+                }
+                let clauses = DoctorCommand.clauses(session, discovery)
+                await session.close()
+                return (discovery, clauses)
+            }
+        } catch let error as ReplaySession.OpenError {
+            if interruption.hasReceivedSignal { throw Failure(.interrupted, "interrupted") }
+            throw Failure(ExitStatus(error.kind), error.description)
+        }
+    }
+
+    /// Prints the settings that the discovery has found or could not find, and writes the profile
+    /// and its JSON schema.
+    func write(_ discovery: BackendDiscovery) throws {
+        let style = Terminal.style()
+        for note in discovery.notes {
+            let mark = note.isOpen ? style.yellow("?   ") : style.green("ok  ")
+            let lines = "\(note.key): \(note.text)".printable.wrapped(92)
+            Terminal.output(mark + " " + lines.joined(separator: "\n     ") + "\n")
+        }
+        let folder = PathName(path).folder
+        let schema = ".assay/profile.schema.json"
+        let date = Date().formatted(.iso8601.year().month().day())
+        let text = discovery.text(schema: schema, date: date, authority: authority)
+        if case .failure(let errors) = ProfileParser.parse(
+            text,
+            path: path,
+            environment: [
+                BackendDiscovery.sharedVariable: "x"
+            ]
+        ) {
+            throw Failure(
+                .unparsable,
+                "the discovered profile is not valid, which is a bug in Assay:\n\(errors)"
+            )
+        }
+        let place = folder.isEmpty ? "." : folder
+        try OutputFile.makeFolder(place + "/.assay", .ownerOnly)
+        try OutputFile(place + "/" + schema).write(FileFormat.profile.schema)
+        try OutputFile(path).write(text)
+    }
+}

@@ -1,0 +1,68 @@
+internal import Conformance
+internal import Exploration
+
+/// The operations and faults that `explore --only` selects; an empty set selects all.
+struct HistorySelection: Sendable {
+    let operations: Set<HistoryOperation.Kind>
+    let faults: Set<HistoryFault.Kind>
+
+    private static let operationNames = HistoryOperation.Kind.allCases.map(\.rawValue)
+    private static let faultNames = HistoryFault.Kind.allCases.map(\.rawValue)
+    static let names = operationNames + faultNames
+
+    /// Parses the values of `--only`.
+    ///
+    /// - Parameter texts: Names of operations and faults, separated by commas; a plural such as
+    ///   `refunds` is accepted.
+    /// - Throws: A usage failure for an unknown name.
+    init(_ texts: [String]) throws {
+        var operations: Set<HistoryOperation.Kind> = []
+        var faults: Set<HistoryFault.Kind> = []
+        for text in texts.flatMap({ $0.split(separator: ",").map(String.init) }) {
+            let name = [text, String(text.dropLast())].first { Self.names.contains($0) }
+            guard let name, name == text || text.hasSuffix("s") else {
+                let near = Suggestion.nearest(to: text, among: Self.names)
+                throw Failure(
+                    .usage,
+                    "--only '\(text)' is neither an operation nor a fault"
+                        + (near.map { "; did you mean '\($0)'?" } ?? "")
+                        + "\n       operations: " + Self.operationNames.joined(separator: ", ")
+                        + "\n       faults: " + Self.faultNames.joined(separator: ", ")
+                )
+            }
+            // `register` is the name of an operation and of a fault, which repeats a registration.
+            if let act = HistoryOperation.Kind(rawValue: name) { operations.insert(act) }
+            if let kind = HistoryFault.Kind(rawValue: name) { faults.insert(kind) }
+        }
+        guard texts.isEmpty || !operations.isEmpty || !faults.isEmpty else {
+            throw Failure(.usage, "--only '' is empty; name an operation or a fault")
+        }
+        (self.operations, self.faults) = (operations, faults)
+    }
+
+    /// Checks that the profile supports every selected operation and fault.
+    ///
+    /// - Throws: A failure with the name of the operation or fault, and the feature that the
+    ///   backend lacks.
+    func check(_ means: Capabilities, _ profile: Profile) throws {
+        let needs =
+            operations.sorted { $0.rawValue < $1.rawValue }.map { ($0.rawValue, $0.needs) }
+            + faults.sorted().map { ($0.rawValue, $0.needs) }
+        for (name, features) in needs {
+            guard let missing = features.first(where: { !means.features.contains($0) }) else {
+                continue
+            }
+            let reason =
+                profile.skipReason(to: missing)
+                ?? "only a backend that Assay starts can be restarted"
+            throw Failure(.nothingSelected, "--only \(name): \(reason)")
+        }
+    }
+
+    func applied(to options: HistoryGenerator.Options) -> HistoryGenerator.Options {
+        var options = options
+        options.kinds = operations
+        options.faults = faults
+        return options
+    }
+}

@@ -1,0 +1,334 @@
+/// The evidence of one device scenario (a contract for an app on a simulated phone), with a
+/// function that judges each invariant.
+struct DeviceScenarioJudge {
+    let timeline: ClientTimeline
+    let expected: AppExpectation
+    let profile: Profile
+    let record: RunRecord
+
+    init(_ evidence: CaseEvidence, _ expected: AppExpectation) {
+        timeline = ClientTimeline(evidence.subject, profile: evidence.profile)
+        self.expected = expected
+        profile = evidence.profile
+        record = evidence.subject
+    }
+
+    func findings(for promise: AppExpectation.RequiredInvariant) -> [Finding] {
+        let location = promise.location
+        return switch promise.name {
+        case .silent: silent(location)
+        case .usableIDs: usableIDs(location)
+        case .writesLockBeforeRegistering: writesLockBeforeRegistering(location)
+        case .writesIDBeforeRegistering: writesIDBeforeRegistering(location)
+        case .aliased: aliased(location)
+        case .endsWithOneUserID: endsWithOneUserID(location)
+        case .retriesFailedRegistrations: retriesFailedRegistrations(location)
+        case .repeatsNoRegistration: repeatsNoRegistration(location)
+        case .completeRegistrations: completeRegistrations(location)
+        case .usesInstallIDAsDeviceID: usesInstallIDAsDeviceID(location)
+        case .registeredBeforePaywall: registeredBeforePaywall(location)
+        case .paywallUsesCurrentID: paywallUsesCurrentID(location)
+        case .gated: gated(location)
+        case .singlePaywall: singlePaywall(location)
+        case .encoded: encoded(location)
+        case .delayedRepliesKeepUserID: delayedRepliesKeepUserID(location)
+        case .registersSameUserID: registersSameUserID(location)
+        case .unchanged: unchanged(location)
+        case .loginSendsCurrentID: loginSendsCurrentID(location)
+        case .unguessable: unguessable(location)
+        case .vaultReadsNeverOverlap: vaultReadsNeverOverlap(location)
+        case .vaultHoldsNoPrivateValues: vaultHoldsNoPrivateValues(location)
+        case .unbroken: unbroken(location)
+        case .definesNativeCallbacks: definesNativeCallbacks(location)
+        case .determinesUserIDOncePerPage: determinesUserIDOncePerPage(location)
+        case .logoutClearsLockFirst: logoutClearsLockFirst(location)
+        case .registrationPausesGrow: registrationPausesGrow(location)
+        }
+    }
+
+    /// Reports a user action that had no effect, because the page does not have the element to tap.
+    ///
+    /// A missing upgrade button is accepted, because an app may hide it to prevent purchases.
+    var missingElementFinding: Finding? {
+        let userAction = timeline.userActions.first { $0.missing != nil && $0.name != "upgrade" }
+        guard let userAction else { return nil }
+        return Finding(
+            .unobservable,
+            expected: "the page has an element to tap for '\(userAction.name)'",
+            actual: "the page has no element '\(userAction.missing ?? "")'",
+            remedy: "Correct the selector 'app: taps: \(userAction.name)' in assay.yaml, or skip "
+                + "the case.",
+            location: expected.location,
+            evidence: [userAction.sequence]
+        )
+    }
+
+    /// Reports a tap that had no effect, so that missing calls of the app prove nothing.
+    var ineffectiveTapFinding: Finding? {
+        let names: Set<String> = ["login", "logout", "restore"]
+        let userAction = timeline.userActions.first { userAction in
+            // An app that could not start has a reason not to react to taps.
+            let isStarted = timeline.registrations.contains {
+                $0.phone == userAction.phone && $0.sequence < userAction.sequence
+                    && $0.isAcknowledged
+            }
+            guard names.contains(userAction.name), isStarted else { return false }
+            let end = timeline.userActions.first {
+                $0.phone == userAction.phone && $0.sequence > userAction.sequence
+                    && (names.contains($0.name) || $0.isLaunch)
+            }?.sequence
+            return !timeline.isActive(userAction.phone, from: userAction.sequence, to: end ?? .max)
+        }
+        guard let userAction else { return nil }
+        return Finding(
+            .unobservable,
+            expected: "a tap on '\(userAction.name)' has an effect",
+            actual: "the app sent no command and made no call",
+            remedy: "Check the selector 'app: taps: \(userAction.name)' in assay.yaml; "
+                + "if a menu has to be opened first, list both: [\"#menu\", \"#log-out\"].",
+            location: expected.location,
+            evidence: [userAction.sequence]
+        )
+    }
+
+    /// Reports a callback of the native side that had no effect, because the page does not have the
+    /// function.
+    var missingCallbackFinding: Finding? {
+        let isAsked = expected.promises.contains { $0.name == .definesNativeCallbacks }
+        guard !isAsked,
+            let userAction = timeline.userActions.first(where: { $0.name == "callback" })
+        else { return nil }
+        let calls = timeline.callbacks.filter { $0.sequence > userAction.sequence }
+        guard !calls.isEmpty, !calls.contains(where: \.isHandled) else { return nil }
+        return Finding(
+            .unobservable,
+            expected: "the page has a function that the native side can call",
+            actual: "the page's window has no function " + Self.list(calls.map(\.function)),
+            remedy: "Define the function before the first paywall opens (C-24).",
+            location: expected.location,
+            evidence: [userAction.sequence]
+        )
+    }
+
+    /// Joins the names with commas, in their order and without duplicates.
+    static func list(_ names: [String]) -> String {
+        var seen: Set<String> = []
+        return names.filter { seen.insert($0).inserted }.joined(separator: ", ")
+    }
+
+    /// Returns a description of an ID for reports: the user or the phone that it belongs to, or the
+    /// shortened ID itself.
+    func describe(_ id: String?) -> String {
+        guard let id else { return "none" }
+        if let user = record.plan.users.first(where: { record.namespace.id(of: $0) == id }) {
+            return "the ID of \(user)"
+        }
+        for phone in timeline.names where timeline.installID(of: phone) == id {
+            return "the install ID of \(phone)"
+        }
+        return "'\(id.shown(60))'"
+    }
+
+    // MARK: Commands, identities, screens
+
+    /// Returns an expected string of the contract with its templates filled in.
+    private func filled(_ text: String) -> String {
+        var values = TemplateValues(namespace: record.namespace, base: record.base)
+        return values.fill(text)
+    }
+
+    /// A note about the first user action whose element the page does not have; empty without one.
+    private var missingElementNote: String {
+        let missing = timeline.userActions.first { $0.missing != nil }
+        return missing.map { "; no element to tap for '\($0.name)': \($0.missing ?? "")" } ?? ""
+    }
+
+    func finding(for expected: AppExpectation.Command) -> Finding? {
+        let key = expected.role.flatMap { timeline.keys[$0] }
+        let value = expected.value.map(filled)
+        let phone = expected.phone
+        let written = timeline.commands.first {
+            (phone == nil || $0.phone == phone) && timeline.writtenID($0) != nil
+        }
+        let found = timeline.commands.filter { command in
+            (command.name == expected.name || command.bridge.scheme == expected.name)
+                && (phone == nil || command.phone == phone)
+                && (key == nil || command.bridge["key"] == key)
+                && (value == nil || command.bridge["value"] == value)
+                && (!expected.isBeforeIDWritten || written == nil
+                    || command.sequence < written?.sequence ?? .max)
+        }
+        let what = [
+            "command \(expected.name)", key.map { "for key '\($0)'" }, value.map { "with '\($0)'" },
+            expected.isBeforeIDWritten ? "before the ID is written" : nil,
+        ].compactMap { $0 }.joined(separator: " ")
+        if found.count < expected.countMin {
+            return Finding(
+                .commandMissing,
+                expected: "\(what), "
+                    + (expected.countMin == 1 ? "once" : "\(expected.countMin) times"),
+                actual: (found.isEmpty
+                    ? "the app never sent this command"
+                    : "the app sent this command \(found.count) times")
+                    + missingElementNote,
+                location: expected.location,
+                evidence: found.map(\.sequence)
+            )
+        }
+        if let max = expected.countMax, found.count > max {
+            return Finding(
+                .unexpectedCommand,
+                expected: "\(what), \(max == 0 ? "never" : "at most \(max) times")",
+                actual: "the app sent this command \(found.count) times, first: "
+                    + (found.first?.bridge.text.shown(80) ?? ""),
+                location: expected.location,
+                evidence: found.map(\.sequence),
+                isFinal: true
+            )
+        }
+        return nil
+    }
+
+    func finding(for expected: AppExpectation.Identity) -> Finding? {
+        let found = timeline.finalID(of: expected.phone)
+        let (isMet, wanted): (Bool, String) =
+            switch expected.wanted {
+            case .user(let user):
+                (found == record.namespace.id(of: user), "the ID of \(user)")
+            case .notUser(let user):
+                (
+                    found != nil && found != record.namespace.id(of: user),
+                    "an ID other than that of \(user)"
+                )
+            case .sameAs(let phone):
+                (
+                    found != nil && found == timeline.finalID(of: phone),
+                    "the same ID as \(phone): \(describe(timeline.finalID(of: phone)))"
+                )
+            case .otherThan(let phone):
+                (
+                    found != nil && found != timeline.finalID(of: phone),
+                    "an ID other than that of \(phone)"
+                )
+            case .changed:
+                (
+                    found != nil && found != timeline.firstID(of: expected.phone),
+                    "an ID other than its first one"
+                )
+            }
+        guard !isMet else { return nil }
+        return Finding(
+            .wrongUser,
+            expected: "\(expected.phone) ends with \(wanted)",
+            actual: describe(found),
+            location: expected.location,
+            evidence: timeline.commands.filter { timeline.writtenID($0) != nil }.map(\.sequence)
+        )
+    }
+
+    func finding(for expected: AppExpectation.Screen) -> Finding? {
+        let name = expected.element.rawValue
+        let shown = timeline.screens["phone"]
+        guard let shown else {
+            return Finding(
+                .unobservable,
+                expected: "the content of the page",
+                actual: "the page could not be read",
+                location: expected.location
+            )
+        }
+        guard let value = shown[name] else {
+            return Finding(
+                .unobservable,
+                expected: "the content that the page shows for '\(name)'",
+                actual: "the profile has no selector for this element",
+                remedy: "Add '\(name): \"#selector\"' to 'app: shows:' in assay.yaml.",
+                location: expected.location
+            )
+        }
+        let wanted: JSONValue =
+            if case .string(let text) = expected.wanted { .string(filled(text)) } else {
+                expected.wanted
+            }
+        let isEqual =
+            switch (value, wanted) {
+            case (.string(let text), .string(let wanted)):
+                text.lowercased().contains(wanted.lowercased())
+            // An element that is missing on the page shows no text.
+            case (.null, .string): false
+            case (.null, .bool(let wanted)): !wanted
+            case (.string(let text), .bool(let wanted)): !text.isEmpty == wanted
+            default: value == wanted
+            }
+        guard isEqual == expected.isNot else { return nil }
+        return Finding(
+            .screenDiffers,
+            expected: "the page's '\(name)' "
+                + (expected.isNot ? "is not " : "is ") + wanted.text,
+            actual: value.text,
+            location: expected.location
+        )
+    }
+
+    // MARK: Startup and counts
+
+    /// Judges the time from a ready first page to the first registration that the backend confirms
+    /// (clause C-05).
+    var startFindings: [Finding] {
+        guard expected.isBounded,
+            let launch = timeline.userActions.first(where: \.isLaunch)
+        else { return [] }
+        let budget = profile.app.startup
+        let done = timeline.registrations.first { $0.isAcknowledged && $0.phone == launch.phone }
+        let start = timeline.readyTime(of: launch.phone) ?? launch.time
+        let sent = done.map { Duration.microseconds($0.sent - start) }
+        if let sent, sent <= budget { return [] }
+        return [
+            Finding(
+                .startTooSlow,
+                expected: "a registration within \(budget.milliseconds) ms of the launch",
+                actual: sent.map { "the registration came after \($0.milliseconds) ms" }
+                    ?? "the backend acknowledged no registration",
+                location: expected.location,
+                evidence: [launch.sequence] + (done.map { [$0.sequence] } ?? [])
+            )
+        ]
+    }
+
+    var countFindings: [Finding] {
+        let acknowledged = timeline.registrations.filter(\.isAcknowledged)
+        let evidence = timeline.registrations.map(\.sequence)
+        if let min = expected.registeredMin, acknowledged.count < min {
+            return [
+                Finding(
+                    .registrationLost,
+                    expected: "at least \(min) acknowledged registration\(min == 1 ? "" : "s")",
+                    actual: "\(acknowledged.count) of \(timeline.registrations.count) acknowledged",
+                    location: expected.location,
+                    evidence: evidence
+                )
+            ]
+        }
+        if let max = expected.registeredMax, acknowledged.count > max {
+            return [
+                Finding(
+                    .registrationRepeated,
+                    expected: "at most \(max) acknowledged registration\(max == 1 ? "" : "s")",
+                    actual: "\(acknowledged.count)",
+                    location: expected.location,
+                    evidence: evidence,
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+}
+
+extension String {
+    /// Returns the beginning of the string on one line, without control characters.
+    func shown(_ countMax: Int) -> String {
+        let line = prefix(countMax).unicodeScalars.map { $0.value < 32 ? " " : $0 }
+        return String(String.UnicodeScalarView(line))
+    }
+}

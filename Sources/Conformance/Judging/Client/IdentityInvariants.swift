@@ -1,0 +1,468 @@
+/// Invariants of the app's user ID in the vault, at OneSignal and at the backend (clauses C-03,
+/// C-07 to C-11, C-26 to C-28, C-30, C-34).
+extension DeviceScenarioJudge {
+    /// The time in microseconds within which the order of a bridge command and a network call is
+    /// unknown.
+    ///
+    /// Each command waits in a queue for a millisecond, and browsers limit the precision of timers
+    /// (identity rules, A0).
+    static let orderTolerance: Int64 = 50_000
+
+    func usableIDs(_ location: SourceLocation) -> [Finding] {
+        let told: [(sequence: Int, id: String, place: String)] =
+            timeline.commands.compactMap { command in
+                if let id = timeline.writtenID(command) {
+                    return (command.sequence, id, "the vault")
+                }
+                if let id = timeline.aliasedID(command) {
+                    return (command.sequence, id, "OneSignal's alias")
+                }
+                guard command.isPaywall else { return nil }
+                return (command.sequence, command.bridge["external_id"] ?? "", "a paywall")
+            } + timeline.registrations.map { ($0.sequence, $0.id ?? "", "a registration") }
+        guard let bad = told.first(where: { !ClientTimeline.isUsable($0.id) }) else { return [] }
+        return [
+            Finding(
+                .unusableID,
+                expected: "every ID identifies exactly one user",
+                actual: "\(bad.place) contained '\(bad.id.shown(60))'",
+                location: location,
+                evidence: [bad.sequence],
+                isFinal: true
+            )
+        ]
+    }
+
+    func writesLockBeforeRegistering(_ location: SourceLocation) -> [Finding] {
+        guard let key = timeline.keys[.lock] else { return [] }
+        var phones: Set<String> = []
+        let firsts = timeline.registrations.filter {
+            $0.isAcknowledged && phones.insert($0.phone).inserted
+        }
+        if firsts.isEmpty { return [missingRegistration(location)] }
+        for first in firsts {
+            // Each phone has its own vault, so the lock of another phone is irrelevant.
+            let lock = timeline.commands.first {
+                $0.phone == first.phone && $0.bridge.scheme == "setvault"
+                    && $0.bridge["key"] == key && $0.bridge["value"] == "true"
+            }
+            guard let lock else {
+                return [
+                    Finding(
+                        .commandMissing,
+                        expected: "the lock '\(key)' is written as true on \(first.phone) "
+                            + "before the registration",
+                        actual: "the lock was never written",
+                        location: location,
+                        evidence: [first.sequence]
+                    )
+                ]
+            }
+            if lock.time > first.sent + Self.orderTolerance {
+                return [wrongOrder("the lock", lock.time, first, location, lock.sequence)]
+            }
+        }
+        return []
+    }
+
+    func writesIDBeforeRegistering(_ location: SourceLocation) -> [Finding] {
+        guard timeline.registrations.contains(where: \.isAcknowledged) else {
+            return [missingRegistration(location)]
+        }
+        for call in timeline.registrations where call.isAcknowledged {
+            let id = call.id
+            if timeline.initialVaultValue(.id, by: call.phone) == id { continue }
+            let written = timeline.commands.first {
+                $0.phone == call.phone && timeline.writtenID($0) == id
+            }
+            guard let written else {
+                return [
+                    Finding(
+                        .commandMissing,
+                        expected: "\(describe(id)) is written to the vault before it is registered",
+                        actual: "the ID was registered and never written to the vault",
+                        location: location,
+                        evidence: [call.sequence]
+                    )
+                ]
+            }
+            if written.time > call.sent + Self.orderTolerance {
+                return [wrongOrder("the ID", written.time, call, location, written.sequence)]
+            }
+        }
+        return []
+    }
+
+    private func wrongOrder(
+        _ subject: String,
+        _ time: Int64,
+        _ call: ClientTimeline.Registration,
+        _ location: SourceLocation,
+        _ sequence: Int
+    ) -> Finding {
+        Finding(
+            .wrongOrder,
+            expected: "\(subject) is written before the registration is sent",
+            actual: "it was written \((time - call.sent) / 1000) ms after the registration",
+            location: location,
+            evidence: [call.sequence, sequence],
+            isFinal: true
+        )
+    }
+
+    private func missingRegistration(_ location: SourceLocation) -> Finding {
+        Finding(
+            .registrationLost,
+            expected: "a registration that the backend acknowledges",
+            actual: "acknowledged attempts: 0 of \(timeline.registrations.count)",
+            location: location,
+            evidence: timeline.registrations.map(\.sequence)
+        )
+    }
+
+    /// The part of a scenario from one user action that may change the user ID to the next such
+    /// action.
+    private struct IdentityFlow {
+        let userAction: ClientTimeline.UserAction
+        let end: Int
+
+        func holds(_ sequence: Int) -> Bool { sequence > userAction.sequence && sequence < end }
+    }
+
+    private func flows(of phone: String) -> [IdentityFlow] {
+        let documentStarts = timeline.userActions.filter {
+            $0.phone == phone
+                && ["launch", "reload", "login", "logout", "restore"].contains($0.name)
+        }
+        let ends = documentStarts.dropFirst().map(\.sequence) + [Int.max]
+        return zip(documentStarts, ends).map { IdentityFlow(userAction: $0, end: $1) }
+    }
+
+    func aliased(_ location: SourceLocation) -> [Finding] {
+        for phone in timeline.names {
+            for flow in flows(of: phone) {
+                let aliases = timeline.commands.filter {
+                    $0.phone == phone && flow.holds($0.sequence)
+                        && timeline.aliasedID($0) != nil
+                }
+                let registered = timeline.registrations.last {
+                    $0.phone == phone && flow.holds($0.sequence) && $0.isAcknowledged
+                }
+                // A part of the scenario without a registration is judged by another invariant.
+                guard let registered else { continue }
+                let last = aliases.last.flatMap { timeline.aliasedID($0) }
+                guard last != registered.id else { continue }
+                // When a registration is retried, the app has set the alias at the first attempt.
+                let before = timeline.registrations.last {
+                    $0.phone == phone && $0.sequence < flow.userAction.sequence
+                        && $0.id == registered.id
+                }
+                if last == nil, let before, !before.isAcknowledged { continue }
+                return [
+                    Finding(
+                        last == nil ? .commandMissing : .identitySplit,
+                        expected: "the \(flow.userAction.name) ends with the command "
+                            + "setonesignalplayerid for " + describe(registered.id),
+                        actual: last == nil ? "the command was not sent" : describe(last),
+                        location: location,
+                        evidence: [flow.userAction.sequence, registered.sequence]
+                            + aliases.suffix(1).map(\.sequence)
+                    )
+                ]
+            }
+        }
+        return []
+    }
+
+    func endsWithOneUserID(_ location: SourceLocation) -> [Finding] {
+        for phone in timeline.names {
+            guard timeline.phones[phone] != nil else {
+                return [
+                    Finding(
+                        .unobservable,
+                        expected: "the stored state of \(phone)",
+                        actual: "the state was not read",
+                        location: location
+                    )
+                ]
+            }
+            let vault = timeline.vault(.id, of: phone)
+            let alias = timeline.externalID(of: phone)
+            let last = timeline.lastAcknowledged(of: phone)
+            let registered = last?.id
+            if vault == alias, alias == registered, registered != nil { continue }
+            return [
+                Finding(
+                    .identitySplit,
+                    expected: "one ID in the vault of \(phone), at OneSignal and at the backend",
+                    actual: "vault \(describe(vault)), OneSignal \(describe(alias)), backend "
+                        + describe(registered),
+                    location: location,
+                    evidence: (last.map { [$0.sequence] } ?? [])
+                )
+            ]
+        }
+        return []
+    }
+
+    func registersSameUserID(_ location: SourceLocation) -> [Finding] {
+        let done = timeline.registrations.filter(\.isAcknowledged)
+        guard let first = done.first else { return [missingRegistration(location)] }
+        let other = done.first { $0.id != first.id }
+        guard let other else { return [] }
+        return [
+            Finding(
+                .wrongUser,
+                expected: "every launch and every page registers \(describe(first.id))",
+                actual: "one of them registered \(describe(other.id))",
+                location: location,
+                evidence: [first.sequence, other.sequence],
+                isFinal: true
+            )
+        ]
+    }
+
+    func delayedRepliesKeepUserID(_ location: SourceLocation) -> [Finding] {
+        for phone in timeline.names {
+            let start = timeline.userActions.last { $0.phone == phone && $0.name != "wait" }
+            let settled = timeline.registrations.first {
+                $0.phone == phone && $0.sequence > start?.sequence ?? 0 && $0.isAcknowledged
+            }
+            guard let settled else { return [missingRegistration(location)] }
+            let later = timeline.commands.first { command in
+                guard command.phone == phone, command.sequence > settled.sequence,
+                    let id = timeline.writtenID(command) ?? timeline.aliasedID(command)
+                else { return false }
+                return id != settled.id
+            }
+            let call = timeline.registrations.first {
+                $0.phone == phone && $0.sequence > settled.sequence && $0.id != settled.id
+            }
+            guard let sequence = later?.sequence ?? call?.sequence else { continue }
+            let id =
+                later.flatMap { timeline.writtenID($0) ?? timeline.aliasedID($0) } ?? call?.id
+            return [
+                Finding(
+                    .wrongUser,
+                    expected: "\(phone) keeps \(describe(settled.id))",
+                    actual: "the ID changed to \(describe(id)) without a user action",
+                    location: location,
+                    evidence: [settled.sequence, sequence],
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    func unchanged(_ location: SourceLocation) -> [Finding] {
+        guard let last = timeline.userActions.last(where: { $0.name != "wait" }) else { return [] }
+        let command = timeline.commands.first {
+            $0.phone == last.phone && $0.sequence > last.sequence
+                && ["setvault", "setonesignalplayerid"].contains($0.bridge.scheme)
+        }
+        let call = timeline.registrations.first {
+            $0.phone == last.phone && $0.sequence > last.sequence
+        }
+        guard let sequence = command?.sequence ?? call?.sequence else { return [] }
+        return [
+            Finding(
+                .unexpectedCommand,
+                expected: "the \(last.name) changes nothing on the phone and sends no registration",
+                actual: command.map { $0.bridge.text.shown(80) }
+                    ?? "a registration of \(describe(call?.id))",
+                location: location,
+                evidence: [last.sequence, sequence],
+                isFinal: true
+            )
+        ]
+    }
+
+    func loginSendsCurrentID(_ location: SourceLocation) -> [Finding] {
+        guard let login = timeline.logins.last else {
+            return [
+                Finding(
+                    .faultMissed,
+                    expected: "a login reaches the backend",
+                    actual: "no login reached the backend",
+                    location: location
+                )
+            ]
+        }
+        let told =
+            timeline.commands.filter { $0.phone == login.phone && $0.sequence < login.sequence }
+            .compactMap { timeline.writtenID($0) }.last
+            ?? timeline.initialVaultValue(.id, by: login.phone)
+        guard login.current != told else { return [] }
+        return [
+            Finding(
+                .wrongUser,
+                expected:
+                    "the login sends the phone's current ID to the backend: \(describe(told))",
+                actual: describe(login.current),
+                location: location,
+                evidence: [login.sequence],
+                isFinal: true
+            )
+        ]
+    }
+
+    /// Judges that a page reads its user ID once and registers it once (clause C-33).
+    func determinesUserIDOncePerPage(_ location: SourceLocation) -> [Finding] {
+        for page in documents {
+            let told = page.commands.first { timeline.writtenID($0) != nil }
+            let end = min(
+                told?.sequence ?? .max,
+                page.registrations.first?.sequence ?? .max
+            )
+            // The app may repeat a read that got no reply.
+            let reads = page.commands.filter {
+                $0.bridge.scheme == "readvault" && $0.bridge["key"] == timeline.keys[.id]
+                    && $0.sequence < end && timeline.replyDelays[$0.sequence] != nil
+            }
+            let calls = page.registrations.filter(\.isAcknowledged)
+            let again = calls.dropFirst().first { $0.id == calls.first?.id }
+            guard reads.count > 1 || again != nil else { continue }
+            return [
+                Finding(
+                    reads.count > 1 ? .unexpectedCommand : .registrationRepeated,
+                    expected: "a page determines the ID of its user once",
+                    actual: reads.count > 1
+                        ? "the page read the ID \(reads.count) times before it used the ID"
+                        : "the page registered \(describe(again?.id)) twice",
+                    location: location,
+                    evidence: reads.map(\.sequence)
+                        + [calls.first?.sequence, again?.sequence].compactMap { $0 },
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    /// The commands and registrations that one document of a page sent before the first user
+    /// action.
+    private struct Document {
+        var commands: [ClientTimeline.Command] = []
+        var registrations: [ClientTimeline.Registration] = []
+    }
+
+    private var documents: [Document] {
+        var documents: [String: Document] = [:]
+        var order: [String] = []
+        func name(_ phone: String, _ load: String, _ sequence: Int) -> String? {
+            let acts = timeline.userActions.filter {
+                $0.phone == phone && $0.sequence < sequence && !$0.isLaunch && $0.name != "wait"
+            }
+            // After a user action, the page may read and register its user again.
+            guard acts.isEmpty else { return nil }
+            let number = timeline.documentStarts.count {
+                $0.phone == phone && $0.sequence < sequence
+            }
+            let name = load.isEmpty ? "\(phone)/\(number)" : "\(phone)/\(load)"
+            if documents[name] == nil { order.append(name) }
+            return name
+        }
+        for command in timeline.commands {
+            guard let name = name(command.phone, command.load, command.sequence) else { continue }
+            documents[name, default: Document()].commands.append(command)
+        }
+        for call in timeline.registrations {
+            guard let name = name(call.phone, call.load, call.sequence) else { continue }
+            documents[name, default: Document()].registrations.append(call)
+        }
+        return order.compactMap { documents[$0] }
+    }
+
+    /// Judges that a logout clears the lock of the ID before it writes another ID to the vault
+    /// (clause C-30).
+    func logoutClearsLockFirst(_ location: SourceLocation) -> [Finding] {
+        var seen = 0
+        for phone in timeline.names {
+            for flow in flows(of: phone) where flow.userAction.name == "logout" {
+                let own = timeline.commands.filter {
+                    $0.phone == phone && flow.holds($0.sequence)
+                }
+                let written = own.first { timeline.writtenID($0) != nil }
+                guard let written else { continue }
+                seen += 1
+                let unlocked = own.first {
+                    $0.bridge.scheme == "setvault" && $0.bridge["key"] == timeline.keys[.lock]
+                        && $0.bridge["value"] != "true"
+                }
+                if let unlocked, unlocked.sequence < written.sequence { continue }
+                return [
+                    Finding(
+                        unlocked == nil ? .commandMissing : .wrongOrder,
+                        expected: "a logout clears the lock before it writes another ID",
+                        actual: unlocked == nil
+                            ? "the lock was not cleared" : "the logout wrote the ID first",
+                        location: location,
+                        evidence: [flow.userAction.sequence, written.sequence]
+                            + [unlocked?.sequence].compactMap { $0 },
+                        isFinal: unlocked != nil
+                    )
+                ]
+            }
+        }
+        guard seen == 0 else { return [] }
+        return [
+            Finding(
+                .commandMissing,
+                expected: "a logout writes a new ID to the vault",
+                actual: "no logout wrote an ID to the vault",
+                location: location
+            )
+        ]
+    }
+
+    func unguessable(_ location: SourceLocation) -> [Finding] {
+        var found = 0
+        for phone in timeline.names {
+            var earlier = Set([timeline.initialVaultValue(.id, by: phone)].compactMap { $0 })
+            let install = timeline.installID(of: phone)?.lowercased() ?? ""
+            for flow in flows(of: phone) {
+                let written = timeline.commands.filter {
+                    $0.phone == phone && flow.holds($0.sequence)
+                }.compactMap { command in
+                    timeline.writtenID(command).map { (command.sequence, $0) }
+                }
+                defer { earlier.formUnion(written.map(\.1)) }
+                guard flow.userAction.name == "logout", let (sequence, id) = written.last else {
+                    continue
+                }
+                found += 1
+                let problem: String? =
+                    if earlier.contains(id) {
+                        "an ID that was used before"
+                    } else if !install.isEmpty, id.lowercased().contains(install) {
+                        "an ID derived from the install ID"
+                    } else if id.count < 16 || id.allSatisfy(\.isNumber) {
+                        "an ID that is easy to guess"
+                    } else {
+                        nil
+                    }
+                guard let problem else { continue }
+                return [
+                    Finding(
+                        .guessableID,
+                        expected: "a logout on \(phone) creates a new ID that cannot be guessed",
+                        actual: "\(problem): \(describe(id))",
+                        location: location,
+                        evidence: [sequence],
+                        isFinal: true
+                    )
+                ]
+            }
+        }
+        guard found == 0 else { return [] }
+        return [
+            Finding(
+                .commandMissing,
+                expected: "a logout writes a new ID to the vault",
+                actual: "no logout wrote an ID to the vault",
+                location: location
+            )
+        ]
+    }
+}

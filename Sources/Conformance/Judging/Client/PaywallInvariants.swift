@@ -1,0 +1,189 @@
+/// Invariants of an app's paywalls: when a paywall may open, and for which user ID (clauses C-16 to
+/// C-19).
+extension DeviceScenarioJudge {
+    private var paywalls: [ClientTimeline.Command] { timeline.commands.filter(\.isPaywall) }
+
+    func registeredBeforePaywall(_ location: SourceLocation) -> [Finding] {
+        for paywall in paywalls {
+            let buyer = paywall.bridge["external_id"]
+            let isKnown = timeline.registrations.contains {
+                $0.phone == paywall.phone && $0.id == buyer && $0.isAcknowledged
+                    && ($0.answered ?? .max) <= paywall.time
+            }
+            if isKnown { continue }
+            return [
+                Finding(
+                    .paywallTooEarly,
+                    expected: "\(describe(buyer)) is registered before a paywall opens for it",
+                    actual: "the paywall opened; "
+                        + (timeline.registrations.contains { $0.id == buyer && $0.isAcknowledged }
+                            ? "the registration was acknowledged later"
+                            : "no registration of that ID was acknowledged"),
+                    location: location,
+                    evidence: [paywall.sequence]
+                        + timeline.registrations.filter { $0.id == buyer }.map(\.sequence),
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    func paywallUsesCurrentID(_ location: SourceLocation) -> [Finding] {
+        for paywall in paywalls {
+            let buyer = paywall.bridge["external_id"]
+            let earlier = timeline.commands.filter {
+                $0.phone == paywall.phone && $0.sequence < paywall.sequence
+            }
+            let vault =
+                earlier.compactMap { timeline.writtenID($0) }.last
+                ?? timeline.initialVaultValue(.id, by: paywall.phone)
+            let alias = earlier.compactMap { timeline.aliasedID($0) }.last
+            let registered = timeline.registrations.last {
+                $0.phone == paywall.phone && $0.isAcknowledged
+                    && ($0.answered ?? .max) <= paywall.time
+            }?.id
+            let others = [("the vault", vault), ("OneSignal", alias), ("the backend", registered)]
+            guard let other = others.first(where: { $0.1 != buyer }) else { continue }
+            return [
+                Finding(
+                    .identitySplit,
+                    expected: "a paywall opens for the ID that vault, OneSignal and backend have",
+                    actual:
+                        "it opened for \(describe(buyer)), and \(other.0) has \(describe(other.1))",
+                    location: location,
+                    evidence: [paywall.sequence],
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    /// A login, logout or restore, from the tap of the user to the next user action that may change
+    /// the user ID.
+    ///
+    /// A reload of the page ends the change: a registration after the reload belongs to the page's
+    /// start.
+    private struct IdentityChange {
+        let userAction: ClientTimeline.UserAction
+        let end: Int
+        /// The time of the response to each call that the login, logout or restore made; nil for a
+        /// call without a response.
+        let responseTimes: [Int64?]
+    }
+
+    private static let identityChanges: Set<String> = ["login", "logout", "restore"]
+
+    private var identityChanges: [IdentityChange] {
+        timeline.userActions.filter { Self.identityChanges.contains($0.name) }.map { userAction in
+            let next = timeline.userActions.first {
+                $0.phone == userAction.phone && $0.sequence > userAction.sequence
+                    && (Self.identityChanges.contains($0.name) || $0.isLaunch)
+            }
+            let renewal = timeline.documentStarts.first {
+                $0.phone == userAction.phone && $0.sequence > userAction.sequence
+            }
+            let end = min(next?.sequence ?? .max, renewal?.sequence ?? .max)
+            let calls =
+                timeline.registrations.map { ($0.phone, $0.sequence, $0.answered) }
+                + timeline.logins.map { ($0.phone, $0.sequence, $0.answered) }
+            let own = calls.filter { phone, sequence, _ in
+                phone == userAction.phone && sequence > userAction.sequence && sequence < end
+            }
+            return IdentityChange(userAction: userAction, end: end, responseTimes: own.map(\.2))
+        }
+    }
+
+    func gated(_ location: SourceLocation) -> [Finding] {
+        for change in identityChanges {
+            let userAction = change.userAction
+            // The login, logout or restore is complete when its last call has a response.
+            let end = change.responseTimes.map { $0 ?? .max }.max()
+            let tap = timeline.userActions.first {
+                $0.phone == userAction.phone && $0.sequence > userAction.sequence
+                    && $0.sequence < change.end && $0.name == "upgrade"
+            }
+            let early = paywalls.first { paywall in
+                paywall.phone == userAction.phone && paywall.sequence > userAction.sequence
+                    && paywall.sequence < change.end && end.map { paywall.time < $0 } ?? false
+            }
+            if let early {
+                return [
+                    Finding(
+                        .paywallTooEarly,
+                        expected: "no paywall while the \(userAction.name) is in progress",
+                        actual: "a paywall opened for "
+                            + "\(describe(early.bridge["external_id"])), before the \(userAction.name) was complete",
+                        location: location,
+                        evidence: [userAction.sequence, early.sequence],
+                        isFinal: true
+                    )
+                ]
+            }
+            // Only a tap during the login, logout or restore can show that the paywall is blocked.
+            guard let tap, end.map({ tap.time >= $0 }) ?? true else { continue }
+            return [
+                Finding(
+                    .faultMissed,
+                    expected: "the \(userAction.name) is in progress when the upgrade button is "
+                        + "tapped",
+                    actual: end == nil
+                        ? "the \(userAction.name) made no call to the backend"
+                        : "the last call of the \(userAction.name) was answered before the tap",
+                    location: location,
+                    evidence: [userAction.sequence, tap.sequence]
+                )
+            ]
+        }
+        return []
+    }
+
+    /// The maximum time in microseconds between the taps of a double tap.
+    private static let doubleTapMax: Int64 = 1_000_000
+
+    func singlePaywall(_ location: SourceLocation) -> [Finding] {
+        for (index, paywall) in paywalls.enumerated() {
+            let second = paywalls.dropFirst(index + 1).first { $0.phone == paywall.phone }
+            guard let second else { continue }
+            let isClosed = timeline.userActions.contains {
+                $0.phone == paywall.phone && $0.sequence > paywall.sequence
+                    && $0.sequence < second.sequence
+                    && (["complete", "cancel", "fail"].contains($0.name) || $0.isLaunch)
+            }
+            if isClosed { continue }
+            let taps = [paywall, second].map { command in
+                timeline.userActions.last {
+                    $0.phone == command.phone && $0.sequence < command.sequence
+                        && $0.name == "upgrade"
+                }?.time
+            }
+            // Older runtimes do not report that a paywall was closed. After this time, the first
+            // paywall may have been closed.
+            if let first = taps[0], let last = taps[1], last - first > Self.doubleTapMax {
+                return [
+                    Finding(
+                        .faultMissed,
+                        expected: "two taps on the upgrade button within "
+                            + "\(Self.doubleTapMax / 1000) ms",
+                        actual: "the second tap came \((last - first) / 1000) ms after the first",
+                        location: location,
+                        evidence: [paywall.sequence, second.sequence]
+                    )
+                ]
+            }
+            return [
+                Finding(
+                    .paywallRepeated,
+                    expected: "one paywall at a time",
+                    actual: "a second paywall opened \((second.time - paywall.time) / 1000) ms "
+                        + "after the first, which was still open",
+                    location: location,
+                    evidence: [paywall.sequence, second.sequence],
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+}

@@ -1,0 +1,218 @@
+/// Invariants of an app's registrations at its backend (clauses C-12 to C-15).
+extension DeviceScenarioJudge {
+    func retriesFailedRegistrations(_ location: SourceLocation) -> [Finding] {
+        let calls = timeline.registrations
+        let failed = calls.filter { !$0.isAcknowledged }
+        guard !failed.isEmpty else {
+            return [
+                Finding(
+                    .faultMissed,
+                    expected: "a registration that fails as planned",
+                    actual: calls.isEmpty
+                        ? "no registration was sent"
+                        : "none of \(calls.count) registrations failed",
+                    location: location,
+                    evidence: calls.map(\.sequence)
+                )
+            ]
+        }
+        let lost = failed.first { call in
+            !calls.contains { other in
+                other.phone == call.phone
+                    && (other.sequence > call.sequence || Self.isSuccessfulRetry(other, call))
+            }
+        }
+        guard let lost else { return [] }
+        return [
+            Finding(
+                .registrationLost,
+                expected: "the registration of \(describe(lost.id)) is tried again",
+                actual: lost.status.map { "it was not tried again after \($0)" }
+                    ?? "it was not tried again after it got no response",
+                location: location,
+                evidence: [lost.sequence]
+            )
+        ]
+    }
+
+    /// Whether the backend confirmed a concurrent attempt at the same registration after the failed
+    /// attempt had ended.
+    private static func isSuccessfulRetry(
+        _ call: ClientTimeline.Registration,
+        _ failed: ClientTimeline.Registration
+    ) -> Bool {
+        guard call.isAcknowledged, call.id == failed.id, let answered = call.answered else {
+            return false
+        }
+        return failed.answered.map { $0 < answered } ?? false
+    }
+
+    func repeatsNoRegistration(_ location: SourceLocation) -> [Finding] {
+        let acknowledged = timeline.registrations.filter(\.isAcknowledged)
+        for (index, call) in acknowledged.enumerated() {
+            let again = acknowledged.dropFirst(index + 1).first { other in
+                other.phone == call.phone && other.id == call.id
+                    && !timeline.userActions.contains {
+                        $0.phone == call.phone && $0.sequence > call.sequence
+                            && $0.sequence < other.sequence
+                    }
+                    // A page that reloaded itself may register again, as every start of a page may.
+                    && !timeline.isReloaded(call.phone, from: call.sequence, to: other.sequence)
+            }
+            guard let again else { continue }
+            return [
+                Finding(
+                    .registrationRepeated,
+                    expected: "\(describe(call.id)) is registered once",
+                    actual: "it was registered again \((again.sent - call.sent) / 1000) ms later, "
+                        + "without a reason",
+                    location: location,
+                    evidence: [call.sequence, again.sequence],
+                    isFinal: true
+                )
+            ]
+        }
+        return []
+    }
+
+    /// Judges that the pauses between failed attempts at a registration grow (clause C-13).
+    ///
+    /// The last pauses are compared with the first ones, so that random variation (jitter) does not
+    /// matter. An app that makes only a few attempts passes.
+    func registrationPausesGrow(_ location: SourceLocation) -> [Finding] {
+        let failed = timeline.registrations.filter { !$0.isAcknowledged }
+        guard let first = failed.first else { return retriesFailedRegistrations(location) }
+        let attempts = failed.filter { $0.phone == first.phone && $0.id == first.id }
+        let pauses = zip(attempts, attempts.dropFirst()).map { $1.sent - $0.sent }
+        guard attempts.count > 1 else { return retriesFailedRegistrations(location) }
+        guard pauses.count >= Self.comparedPauseCount, let shortest = pauses.prefix(2).min(),
+            let longest = pauses.suffix(2).max(),
+            Double(longest) < Double(shortest) * Self.pauseGrowthMin
+        else { return [] }
+        return [
+            Finding(
+                .registrationRepeated,
+                expected: "pauses that grow while the registration of \(describe(first.id)) fails",
+                actual: "\(attempts.count) attempts with pauses of \(shortest / 1000) ms at first "
+                    + "and \(longest / 1000) ms at the end",
+                location: location,
+                evidence: attempts.map(\.sequence),
+                isFinal: true
+            )
+        ]
+    }
+
+    /// The minimum number of pauses between attempts that is needed to judge their growth.
+    private static let comparedPauseCount = 3
+    /// The minimum factor by which the pauses must grow; clocks and machines cause smaller
+    /// differences.
+    private static let pauseGrowthMin = 1.4
+
+    func completeRegistrations(_ location: SourceLocation) -> [Finding] {
+        guard !timeline.registrations.isEmpty else { return [noRegistration(location)] }
+        for call in timeline.registrations {
+            let fields = [
+                ("the ID", call.id), ("the device", call.device), ("the platform", call.platform),
+                ("the source", call.source),
+            ]
+            for (name, value) in fields where !Self.isSet(value) {
+                return [
+                    incomplete(
+                        "a registration contains \(name)",
+                        value ?? "missing",
+                        call,
+                        location
+                    )
+                ]
+            }
+            let kind = timeline.phones[call.phone]?["uaPreset"]?.string ?? ""
+            let platform = call.platform?.lowercased() ?? ""
+            let wrong: [String] =
+                switch kind {
+                case "android": ["ios", "iphone", "ipad"]
+                case "iphone", "ipad", "ipad-desktop": ["android"]
+                // On such a phone, the app cannot know the platform, so it must not send one.
+                case "unknown": ["ios", "android"]
+                default: []
+                }
+            if wrong.contains(platform) {
+                return [
+                    incomplete(
+                        "a registration contains the platform of the phone, of kind '\(kind)'",
+                        platform,
+                        call,
+                        location
+                    )
+                ]
+            }
+        }
+        return []
+    }
+
+    func usesInstallIDAsDeviceID(_ location: SourceLocation) -> [Finding] {
+        for call in timeline.registrations {
+            guard let install = timeline.installID(of: call.phone) else { continue }
+            if call.device != install {
+                return [
+                    incomplete(
+                        "the device of a registration is the install ID",
+                        call.device ?? "missing",
+                        call,
+                        location
+                    )
+                ]
+            }
+        }
+        for command in timeline.commands {
+            for parameter in command.bridge.parameters where !Self.isSet(parameter.value) {
+                // An empty value deletes a vault entry (Despia fact sheet, section 5).
+                if parameter.value.isEmpty { continue }
+                return [
+                    Finding(
+                        .unusableID,
+                        expected: "no bridge command contains an unset value such as 'undefined'",
+                        actual: command.bridge.text.shown(80),
+                        location: location,
+                        evidence: [command.sequence],
+                        isFinal: true
+                    )
+                ]
+            }
+        }
+        return []
+    }
+
+    /// Whether the string is present and is not the text of a missing JavaScript value, such as
+    /// "undefined".
+    private static func isSet(_ text: String?) -> Bool {
+        guard let text, !text.isEmpty else { return false }
+        return !text.split(whereSeparator: { !$0.isLetter }).contains {
+            ["undefined", "null", "NaN"].contains($0)
+        }
+    }
+
+    private func noRegistration(_ location: SourceLocation) -> Finding {
+        Finding(
+            .registrationLost,
+            expected: "the app sends a registration",
+            actual: "no registration was sent",
+            location: location
+        )
+    }
+
+    private func incomplete(
+        _ expected: String,
+        _ actual: String,
+        _ call: ClientTimeline.Registration,
+        _ location: SourceLocation
+    ) -> Finding {
+        Finding(
+            .registrationIncomplete,
+            expected: expected,
+            actual: "'\(actual.shown(60))'",
+            location: location,
+            evidence: [call.sequence],
+            isFinal: true
+        )
+    }
+}

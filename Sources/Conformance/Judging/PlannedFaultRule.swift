@@ -1,0 +1,94 @@
+/// Judges whether the faults that a case planned took effect.
+///
+/// A case proves nothing when, for example, the backend never called the provider whose response
+/// should fail.
+package struct PlannedFaultRule: Rule {
+    package static func findings(in evidence: CaseEvidence) -> [Finding] {
+        missedCalls(in: evidence) + ineffectiveDatabaseFailures(in: evidence)
+    }
+
+    /// Reports a successful response of the backend that was sent while its database was made to
+    /// fail.
+    ///
+    /// Such a backend stored the event elsewhere, or the failure did not affect it. A backend that
+    /// processes events after its response may respond with 200, so this is not reported.
+    private static func ineffectiveDatabaseFailures(in evidence: CaseEvidence) -> [Finding] {
+        guard evidence.sight.worksLater != true else { return [] }
+        let (plan, record) = (evidence.plan.subject, evidence.subject)
+        let deliveries = plan.deliveries.filter { $0.storeFailures != nil }.map { delivery in
+            (
+                "during the first attempt of '\(delivery.name)'",
+                record.attempts(of: delivery.name).first?.response?.status, 200...200
+            )
+        }
+        let calls = plan.calls.filter { $0.storeFails == true }.map { call in
+            (
+                "during call '\(call.name)'", record.answer(to: call.name)?.response?.status,
+                200...299
+            )
+        }
+        return (deliveries + calls).compactMap { time, status, success in
+            guard let status, success.contains(status) else { return nil }
+            return Finding(
+                .faultMissed,
+                expected: "the database fails \(time)",
+                actual: "the backend responded with \(status), as if nothing had failed",
+                remedy: "Make 'fault: break' in the profile break the storage of this route.",
+                location: evidence.plan.contract.location
+            )
+        }
+    }
+
+    private static func missedCalls(in evidence: CaseEvidence) -> [Finding] {
+        guard let missed = missedCall(in: evidence) else { return [] }
+        return [
+            Finding(
+                .faultMissed,
+                expected:
+                    "the backend makes call \(missed.number) to \(missed.provider), for which a "
+                    + "fault is planned",
+                actual: "calls of the backend to \(missed.provider): "
+                    + "\(missed.count(in: evidence.subject))",
+                location: evidence.plan.contract.location
+            )
+        ]
+    }
+
+    /// Returns the first call to a provider that should meet a planned fault and that the backend
+    /// did not make.
+    ///
+    /// Nil when it made all such calls.
+    package static func missedCall(in evidence: CaseEvidence) -> MissedCall? {
+        for case .provider(let plan) in evidence.plan.subject.steps {
+            guard let first = plan.answers.firstIndex(where: { $0 != .asUsual }) else { continue }
+            let missed = MissedCall(
+                provider: plan.provider,
+                number: first + 1,
+                includesReads: plan.includesReads
+            )
+            if missed.isMissed(in: evidence.subject) { return missed }
+        }
+        return nil
+    }
+}
+
+/// A call of the backend to a provider for which a contract plans a fault, and which may not have
+/// been made.
+package struct MissedCall: Hashable, Sendable {
+    package let provider: Exchange.Party
+    /// The position of the call among the backend's calls to that provider, counted from 1.
+    package let number: Int
+    /// Whether reads (GET and HEAD requests) count as calls.
+    let includesReads: Bool
+
+    /// Returns the number of calls in a run that the backend made to the provider.
+    func count(in record: RunRecord) -> Int {
+        record.exchanges.count {
+            $0.from == .backend && $0.to == provider
+                && (includesReads || !["GET", "HEAD"].contains($0.request.method))
+        }
+    }
+
+    /// Whether the run ended before the backend made the call.
+    package func isMissed(in record: RunRecord) -> Bool { count(in: record) < number }
+}

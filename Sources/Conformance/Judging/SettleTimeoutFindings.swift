@@ -1,0 +1,116 @@
+/// Adjustments of the findings when the settle timeout (the longest wait for the backend) ended too
+/// early.
+extension Judge {
+    /// Returns the findings without those that a later retry of the backend could resolve.
+    ///
+    /// When no other findings remain, the result is one inconclusive finding.
+    static func withoutRetriedFindings(_ findings: [Finding], in evidence: CaseEvidence)
+        -> [Finding]
+    {
+        guard let pause = evidence.subject.openRetry else {
+            return findings.isEmpty
+                ? unsettledFindings(evidence)
+                : findings.map { addingWaitTime(of: $0, in: evidence) }
+        }
+        let open = findings.filter {
+            $0.code == .effectMissing || $0.code == .wrongEffectCount && !$0.isFinal
+        }
+        guard open.count == findings.count else { return findings }
+        let enough =
+            evidence.profile.settleTimeout
+            + max(pause * (RunRecord.retryPauseGrowthMax + 1), evidence.profile.settleTimeout)
+        let seconds = (enough.milliseconds + 999) / 1000
+        return [
+            Finding(
+                .settleTimeoutExpired,
+                expected: open.first?.expected ?? "the backend finishes its retries",
+                actual: (open.first.map { $0.actual + "; " } ?? "")
+                    + "the last attempt failed \(pause.milliseconds) ms after the previous one, "
+                    + "and the settle timeout ended before the next attempt",
+                remedy:
+                    "Set 'settle-timeout: \(seconds)s' in the profile, or make the backend "
+                    + "retry faster in tests.",
+                location: open.first?.location ?? evidence.plan.contract.location,
+                evidence: open.first?.evidence ?? []
+            )
+        ]
+    }
+}
+
+extension Judge {
+    /// Adds the length of the wait to a finding about a missing push, which a slow backend may
+    /// still send.
+    private static func addingWaitTime(of finding: Finding, in evidence: CaseEvidence) -> Finding {
+        guard let waited = evidence.subject.waited,
+            finding.code == .effectMissing
+                || finding.code == .wrongEffectCount && !finding.isFinal
+        else { return finding }
+        let seconds = (max(waited, evidence.profile.settleTimeout) * 3).milliseconds / 1000
+        var extended = Finding(
+            finding.code,
+            expected: finding.expected,
+            actual: "\(finding.actual), after waiting for \(waited.milliseconds) ms",
+            remedy: finding.remedy + " If the backend retries later, set 'settle-timeout: "
+                + "\(seconds)s' in the profile.",
+            location: finding.location,
+            evidence: finding.evidence,
+            isFinal: finding.isFinal
+        )
+        extended.nearMiss = finding.nearMiss
+        return extended
+    }
+
+    /// Reports that a purchase sent after the steps had no visible effect, although purchases of
+    /// other cases have one.
+    ///
+    /// The events of the steps, which were sent before that purchase, may not have been processed
+    /// either.
+    private static func unsettledFindings(_ evidence: CaseEvidence) -> [Finding] {
+        guard case .window = evidence.subject.settling, evidence.plan.subject.watch == nil,
+            !evidence.sight.showsNoPurchase
+        else { return [] }
+        let seconds = (evidence.profile.settleTimeout * 2).milliseconds / 1000
+        return [
+            Finding(
+                .settleTimeoutExpired,
+                expected: "a purchase that is sent after the steps takes effect",
+                actual: "the purchase had no effect when the settle timeout ended",
+                remedy:
+                    "Set 'settle-timeout: \(seconds)s' in the profile; a longer timeout does not "
+                    + "help when the steps of this case block the backend.",
+                location: evidence.plan.contract.location
+            )
+        ]
+    }
+}
+
+extension RunRecord {
+    /// The maximum factor by which a pause between retries is assumed to exceed the previous pause.
+    fileprivate static let retryPauseGrowthMax: Int64 = 5
+
+    /// The pause before the last failed attempt of a call that the backend may retry again; nil
+    /// when no retry is expected.
+    ///
+    /// No retry is expected when the last call did not fail or was the only one of its kind. Nor is
+    /// one expected when the time since the last attempt exceeds five times the pause. Pauses
+    /// usually double, and hardly any backend lengthens a pause by a factor of five.
+    package var pauseOfFailedRetry: Duration? {
+        let calls = exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
+        guard let last = calls.last, last.hasFailed else { return nil }
+        let earlier = calls.dropLast().last {
+            $0.to == last.to && $0.request.method == last.request.method
+                && $0.request.target == last.request.target && $0.hasFailed
+        }
+        guard let earlier, let seen = exchanges.last?.invoked else { return nil }
+        let pause = last.invoked - earlier.invoked
+        return seen - last.invoked > pause * Self.retryPauseGrowthMax ? nil : .microseconds(pause)
+    }
+}
+
+extension Exchange {
+    /// Whether the exchange failed, so that the caller has a reason to retry.
+    fileprivate var hasFailed: Bool {
+        guard case .answered(let response) = outcome else { return true }
+        return response.status >= 500 || response.status == 429
+    }
+}

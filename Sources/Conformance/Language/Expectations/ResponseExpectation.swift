@@ -1,0 +1,167 @@
+/// The response statuses that a contract accepts for a delivery or a call.
+package enum ResponseExpectation: Hashable, Codable, Sendable, CustomStringConvertible {
+    /// The status must be one of these.
+    case statuses([Int])
+    /// The status must be 401 or 403: the backend refuses the sender of the request.
+    case refused
+    /// The status must be from 400 to 499: the backend rejects the body, and does not ask for a
+    /// retry with a 5xx.
+    case rejected
+    /// The response must be complete, with a status below 500.
+    case answered
+    /// The status must be from 200 to 299; for calls of the backend's own routes.
+    case success
+    /// The response must be complete, with a status outside 200 to 299.
+    case denied
+    /// The status must be 409: the request asks for something that belongs to another user.
+    case conflict
+    /// Any outcome is accepted, even a missing response.
+    case anything
+
+    package func accepts(_ status: Int) -> Bool {
+        switch self {
+        case .statuses(let statuses): statuses.contains(status)
+        case .refused: status == 401 || status == 403
+        case .rejected: (400..<500).contains(status)
+        case .answered: (200..<500).contains(status)
+        case .success: (200..<300).contains(status)
+        case .denied: !(200..<300).contains(status)
+        case .conflict: status == 409
+        case .anything: true
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .statuses(let statuses): statuses.map(String.init).joined(separator: " or ")
+        case .refused: "401 or 403"
+        case .rejected: "a status from 400 to 499"
+        case .answered: "a status below 500"
+        case .success: "a status from 200 to 299"
+        case .denied: "a status outside 200 to 299"
+        case .conflict: "409"
+        case .anything: "any outcome"
+        }
+    }
+}
+
+extension ResponseExpectation {
+    private static let words: [(word: String, answer: ResponseExpectation)] = [
+        ("answered", .answered), ("anything", .anything), ("conflict", .conflict),
+        ("denied", .denied), ("refused", .refused), ("rejected", .rejected), ("success", .success),
+    ]
+
+    /// The syntax of expected statuses: a status, a list of statuses, or a word for a group of
+    /// statuses.
+    package static let syntax = Syntax<ResponseExpectation>(
+        .either([
+            .count(100...599), .list(.count(100...599), countMin: 1), .words(words.map(\.word)),
+        ]),
+        read: { node, reader in
+            if case .sequence = node.content {
+                return Syntax.list(.count(100...599), countMin: 1).read(node, &reader)
+                    .map(Self.statuses)
+            }
+            if node.json.int64 != nil { return .statuses([reader.count(node, in: 100...599)]) }
+            let word = reader.word(node, "status word", among: words.map(\.word))
+            return words.first { $0.word == word }?.answer
+        },
+        write: { answers in
+            if case .statuses(let statuses) = answers {
+                return statuses.count == 1
+                    ? .number(statuses[0]) : .row(statuses.map(YAMLNode.number))
+            }
+            return .plain(words.first { $0.answer == answers }?.word ?? "anything")
+        }
+    )
+}
+
+extension Field where Owner == Expectation {
+    static var answers: Field {
+        var shape = KeyShape(
+            "status",
+            ResponseExpectation.syntax.shape,
+            "The statuses that satisfy every delivery and call: a number, a list or a word. The "
+                + "words are `refused` (401 or 403), `rejected` (4xx), `answered` (below 500), "
+                + "`success` (2xx), `denied` (not 2xx), `conflict` (409) and `anything` (even no "
+                + "response)."
+        )
+        shape.fallback = "200"
+        return Field(
+            shape,
+            read: { node, expectation, reader in
+                expectation.answers =
+                    ResponseExpectation.syntax.read(node, &reader) ?? expectation.answers
+                expectation.answersLocation = node.location
+            },
+            write: { ResponseExpectation.syntax.write($0.answers) }
+        )
+    }
+
+    static var within: Field {
+        .optional(
+            "within",
+            \.within,
+            .moment,
+            "The maximum real time that the backend has to respond to a delivery or a call.",
+            fallback: "the provider's timeout"
+        )
+    }
+
+    static var watch: Field {
+        .optional(
+            "watch",
+            \.watch,
+            .moment,
+            "Additional real time for which the backend is observed after its state and effects "
+                + "have settled.",
+            fallback: "none"
+        )
+    }
+
+    static var secrets: Field {
+        .switchWord(
+            "secrets",
+            \.hidesSecrets,
+            "hidden",
+            "value of 'secrets'",
+            "No response of the backend may contain a secret of the profile."
+        )
+    }
+
+    static var keyFetches: Field {
+        .optional(
+            "key-fetches",
+            \.keyFetchesMax,
+            Bounds.most(0...100),
+            "The maximum number of times that the backend may fetch Firebase's public keys during "
+                + "the run."
+        )
+    }
+
+    static var overlap: Field {
+        .optional(
+            "overlap",
+            \.overlapMin,
+            .count(2...256),
+            "The minimum number of requests that must be in flight to the backend at the same "
+                + "time. Only requests that are sent together count."
+        )
+    }
+
+    static var forgets: Field {
+        let users = Syntax.list(Syntax.name(.user, .refers), countMin: 1)
+        return Field(
+            KeyShape(
+                "forgets",
+                users.shape,
+                "Users whose personal data no probe may show at the end."
+            ),
+            read: { node, expectation, reader in
+                expectation.forgotten = users.read(node, &reader) ?? []
+                expectation.forgottenLocation = node.location
+            },
+            write: { $0.forgotten.isEmpty ? nil : users.write($0.forgotten) }
+        )
+    }
+}

@@ -1,0 +1,102 @@
+/// The baseline run of a case, with which the judged run is compared: the same steps without
+/// faults, as the contract's `like` requires.
+package enum Baseline {
+    /// Returns the steps of the baseline run of a contract.
+    ///
+    /// Faults, restarts and waits are removed. The relation (the contract's `like`) decides what
+    /// else is changed, such as repetitions or the order.
+    package static func steps(
+        of contract: Contract,
+        _ relation: Expectation.Relation
+    ) -> [Step] {
+        let given = faultFreeForm(contract.given)
+        let steps = faultFreeForm(contract.steps)
+        switch relation {
+        case .before: return given
+        case .undisturbed: return given + steps
+        case .once: return once(given + steps)
+        case .direct: return once(given + steps).map(direct)
+        case .plain: return once(given + steps).map(plain)
+        case .inOrder: return inOrder(once(given + steps))
+        }
+    }
+
+    /// Returns the number of steps at the beginning of the baseline run that only prepare the case;
+    /// nil when they are mixed with the other steps.
+    static func givenCount(of contract: Contract, _ relation: Expectation.Relation) -> Int? {
+        let given = faultFreeForm(contract.given)
+        return switch relation {
+        case .before, .undisturbed: given.count
+        case .once, .direct, .plain: once(given).count
+        case .inOrder: nil
+        }
+    }
+
+    private static func direct(_ step: Step) -> Step {
+        guard case .deliver(var delivery) = step, case .event(var spec) = delivery.subject
+        else { return step }
+        spec.knownBy = .appUserID
+        delivery.subject = .event(spec)
+        return .deliver(delivery)
+    }
+
+    private static func plain(_ step: Step) -> Step {
+        guard case .deliver(var delivery) = step else { return step }
+        delivery.edits = []
+        delivery.paddingKilobytes = 0
+        delivery.nesting = 0
+        delivery.shufflesKeys = false
+        return .deliver(delivery)
+    }
+
+    /// Returns the steps in order: the registrations first, then all other steps by their time.
+    ///
+    /// An event has a time. A step without a time, such as a call, follows the latest of the events
+    /// that the contract lists before the step. It comes first when no event is listed before it.
+    private static func inOrder(_ steps: [Step]) -> [Step] {
+        let registrations = steps.filter(\.traits.createsUserOrAccount)
+        var latest: Duration?
+        var others: [(time: Duration?, step: Step)] = []
+        for step in steps where !step.traits.createsUserOrAccount {
+            let time = time(step)
+            if let time { latest = latest.map { max($0, time) } ?? time }
+            others.append((time ?? latest, step))
+        }
+        let sorted = others.enumerated().sorted { left, right in
+            switch (left.element.time, right.element.time) {
+            case (nil, nil): left.offset < right.offset
+            case (nil, _?): true
+            case (_?, nil): false
+            case (let mine?, let theirs?): (mine, left.offset) < (theirs, right.offset)
+            }
+        }
+        return registrations + sorted.map(\.element.step)
+    }
+
+    /// Returns the time of the event that a step delivers; nil for other steps and for events
+    /// without a time in the contract.
+    private static func time(_ step: Step) -> Duration? {
+        guard case .deliver(let delivery) = step else { return nil }
+        return switch delivery.subject {
+        case .event, .purchasely, .raw(.truncated): delivery.time
+        case .body, .raw(.text), .repeats, .told: nil
+        }
+    }
+
+    /// Returns the steps with all faults, restarts and waits removed.
+    private static func faultFreeForm(_ steps: [Step]) -> [Step] {
+        steps.compactMap(\.traits.faultFreeForm)
+    }
+
+    /// Returns the steps with every event delivered exactly once, without repetitions and copies.
+    private static func once(_ steps: [Step]) -> [Step] {
+        steps.compactMap { step in
+            guard case .deliver(var delivery) = step else { return step }
+            if case .repeats = delivery.subject { return nil }
+            delivery.times = 1
+            delivery.isTogether = false
+            delivery.isConcurrentWithNext = false
+            return .deliver(delivery)
+        }
+    }
+}

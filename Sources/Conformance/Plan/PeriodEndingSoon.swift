@@ -1,0 +1,42 @@
+/// Support for subscription periods that end while a case runs, which contracts write as `soon`.
+///
+/// Only a case that waits for the end of a period can detect a backend that is correct before the
+/// end and wrong after it.
+extension RunPlan {
+    /// The default time from the start of a run to the end of a period that the contract calls
+    /// `soon`.
+    package static let soonDefault: Duration = .seconds(3)
+    /// The maximum time from the start of a run to the end of a period that the contract calls
+    /// `soon`.
+    package static let soonMax: Duration = .seconds(60)
+
+    /// Whether a subscription period or a grace period in the plan ends `soon`, that is, while the
+    /// run lasts.
+    package var hasPeriodEndingSoon: Bool {
+        deliveries.contains { delivery in
+            guard case .event(let spec) = delivery.subject else { return false }
+            return spec.endsSoon == true || spec.graceEndsSoon == true
+        }
+    }
+
+    /// Returns the plan in which every `soon` is replaced by a time.
+    ///
+    /// - Parameter start: The start of the run, relative to the time from which its dates are
+    ///   counted.
+    /// - Returns: The plan with fixed times, which can be run now.
+    package func withFixedTimes(from start: Duration) -> RunPlan {
+        guard hasPeriodEndingSoon else { return self }
+        let end = start + (soon ?? Self.soonDefault)
+        var plan = self
+        plan.steps = steps.map { step in
+            guard case .deliver(var delivery) = step, case .event(var spec) = delivery.subject
+            else { return step }
+            if spec.endsSoon == true { spec.expires = end }
+            if spec.graceEndsSoon == true { spec.grace = end }
+            (spec.endsSoon, spec.graceEndsSoon) = (nil, nil)
+            delivery.subject = .event(spec)
+            return .deliver(delivery)
+        }
+        return plan
+    }
+}

@@ -1,0 +1,142 @@
+/// A capability that a contract requires from an executor (a component that runs a part of the
+/// case).
+///
+/// Each step and expectation of a contract requires some capabilities, and each executor declares
+/// the capabilities that it supports. A contract that requires an unsupported capability is
+/// rejected before it runs.
+package enum RequiredCapability: Hashable, Sendable {
+    /// The contract has a step of this kind, for the backend or a party around it, such as a
+    /// provider.
+    case step(BackendStep)
+    /// The contract contains this user action in an app.
+    case userAction(AppAction.Name)
+    /// The contract uses this modifier, such as `with` or `killed-at`, for a user action.
+    case modifier(ActionModifier, AppAction.Name)
+    /// The contract contains this action of the phone's owner.
+    case change(PhoneChange.OwnerAction)
+    case kind(PhoneChange.Kind)
+    case property(PhoneProperty)
+    /// The contract contains settings or faults of the phone's native side.
+    case bridge
+    /// The contract plans a response of this kind from the app's backend.
+    case answer(BackendResponse)
+    /// The contract requires that the app's backend does not learn about purchases.
+    case unreportedPurchases
+    /// The contract contains an action of the store without the app, such as a renewal.
+    case storeAction
+    case app(AppExpectationKind)
+    case promise(AppInvariant)
+    /// The contract has the expectation of the backend, or the search, that has this key.
+    case backend(String)
+
+    /// A modifier of a user action in a contract; the raw value is its key.
+    package enum ActionModifier: String, Hashable, Sendable, CaseIterable {
+        case account, anonymous = "as", wrongPassword = "password", product, agrees
+        case atOnce = "at-once", argument = "with", time = "for", killedAt = "killed-at"
+        /// The launch of an app names another kind of app than the default.
+        case despia = "runs"
+
+        /// Whether the modifier has a meaning for an action.
+        package func modifies(_ act: AppAction.Name) -> Bool {
+            switch self {
+            // The same scenario may run with several sign-in methods, of which one needs an
+            // account.
+            case .account:
+                [.launch, .login, .logout, .restore].contains(act) || act.needsAccounts
+            case .wrongPassword: act == .login || act.needsAccounts
+            case .anonymous: ![.kill, .wait].contains(act)
+            case .product: act == .purchase
+            case .agrees: [.login, .logout, .restore].contains(act)
+            case .atOnce: !act.needsAccounts
+            case .argument: act == .callback
+            case .time: act == .wait
+            case .killedAt: ![.kill, .wait].contains(act) && !act.needsAccounts
+            case .despia: act == .launch
+            }
+        }
+    }
+
+    package enum PhoneProperty: String, Hashable, Sendable, CaseIterable {
+        case vault, history, installID = "install-id"
+    }
+
+    /// The kind of a response that the app's backend is planned to send, as in
+    /// `AppBackendPlan.Answer`.
+    package enum BackendResponse: String, Hashable, Sendable, CaseIterable {
+        case ok, status, reset, never, slow, otherID = "other-id", claimed, recovered
+        case noID = "no-id", nullID = "null-id", undefinedID = "undefined-id"
+
+        init(_ answer: AppBackendPlan.Answer) {
+            self =
+                switch answer {
+                case .ok: .ok
+                case .status: .status
+                case .reset: .reset
+                case .never: .never
+                case .slow: .slow
+                case .otherID: .otherID
+                case .noID: .noID
+                case .nullID: .nullID
+                case .undefinedID: .undefinedID
+                case .claimed: .claimed
+                case .recovered: .recovered
+                }
+        }
+    }
+
+    /// A kind of expectation of an app, other than its invariants.
+    package enum AppExpectationKind: String, Hashable, Sendable, CaseIterable {
+        case commands, id, screen, start, registered
+    }
+
+    /// Every capability that a contract can require.
+    package static let all: [RequiredCapability] =
+        BackendStep.allCases.map(RequiredCapability.step)
+        + AppAction.Name.allCases.map(RequiredCapability.userAction)
+        + ActionModifier.allCases.flatMap { modifier in
+            AppAction.Name.allCases.map { RequiredCapability.modifier(modifier, $0) }
+        }
+        + PhoneChange.OwnerAction.allCases.map(RequiredCapability.change)
+        + PhoneChange.Kind.allCases.map(RequiredCapability.kind)
+        + PhoneProperty.allCases.map(RequiredCapability.property) + [.bridge]
+        + BackendResponse.allCases.map(RequiredCapability.answer) + [
+            .unreportedPurchases, .storeAction,
+        ]
+        + AppExpectationKind.allCases.map(RequiredCapability.app)
+        + AppInvariant.allCases.map(RequiredCapability.promise)
+        + (Expectation.grammar.shape.keys.filter { !$0.isSupportedByAllTargets }.map(\.key)
+        + Search.keys)
+        .map(RequiredCapability.backend)
+}
+
+extension RequiredCapability: CustomStringConvertible {
+    /// The name of the capability in messages, in the notation of contracts.
+    package var description: String {
+        switch self {
+        case .step(.accountChange): "'revoke' or 'disable'"
+        case .step(let kind): "'\(kind.rawValue)'"
+        case .userAction(let name): "'app: \(name.rawValue)'"
+        case .modifier(let modifier, let name): "'\(modifier.rawValue)' of 'app: \(name.rawValue)'"
+        case .change(let act): "'phone: \(act.rawValue)'"
+        case .kind(let kind): "'phone: {kind: \(kind.rawValue)}'"
+        case .property(let property): "'phone: {\(property.rawValue): …}'"
+        case .bridge: "'bridge'"
+        case .answer(let answer): "the response '\(answer.rawValue)' of 'backend'"
+        case .unreportedPurchases: "'backend: {learns-purchases: false}'"
+        case .storeAction: "'store'"
+        case .app(let capability): "'expect: app: \(capability.rawValue)'"
+        case .promise(let promise): "the invariant '\(promise.rawValue)'"
+        case .backend(let capability): "'\(capability)' of a backend"
+        }
+    }
+}
+
+extension Contract {
+    /// The keys of the contract's expectations of a backend, and of its search.
+    var backendCapabilities: [String] {
+        let shape = Expectation.grammar.shape
+        return Expectation.grammar.entries(expectation).map(\.key)
+            .filter { shape[$0]?.isSupportedByAllTargets == false }
+            + (search.map { [$0.key] } ?? [])
+    }
+}

@@ -1,0 +1,89 @@
+/// The subscription periods that a contract's purchases and renewals begin.
+///
+/// Later events get the dates that they leave out from these periods.
+///
+/// Source: the event flows in the RevenueCat fact sheet. A cancellation, its reversal and the end
+/// of a period contain the dates of the period that they concern.
+struct SubscriptionPeriods: Sendable {
+    private struct SubscriptionPeriod: Sendable {
+        var user: String
+        var product: String
+        var store: String
+        var environment: String
+        /// The time at which the event that begins the period was generated, relative to the start
+        /// of the run.
+        var generatedAt: Duration
+        var startTime: Duration
+        var endTime: Duration?
+        var endsSoon: Bool?
+        var isLifetime: Bool
+    }
+
+    /// The types of events that begin a subscription period and contain its dates.
+    private static let eventTypesStartingPeriod: Set = [
+        "INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE",
+    ]
+
+    /// The types of events that occur within a subscription period and contain its dates.
+    private static let eventTypesWithinPeriod: Set = [
+        "CANCELLATION", "UNCANCELLATION", "BILLING_ISSUE", "EXPIRATION", "PRODUCT_CHANGE",
+        "SUBSCRIPTION_PAUSED", "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED",
+        "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED",
+    ]
+
+    private let periods: [SubscriptionPeriod]
+
+    init(of contract: Contract) {
+        periods = (contract.given + contract.steps).compactMap { step in
+            guard case .deliver(let delivery) = step, case .event(let spec) = delivery.subject,
+                let user = spec.user, Self.eventTypesStartingPeriod.contains(spec.type)
+            else { return nil }
+            return SubscriptionPeriod(
+                user: user,
+                product: spec.product,
+                store: spec.store,
+                environment: spec.environment,
+                generatedAt: spec.time,
+                startTime: spec.purchased ?? spec.time,
+                endTime: spec.expires,
+                endsSoon: spec.endsSoon,
+                isLifetime: spec.isLifetime
+            )
+        }
+    }
+
+    /// Returns the steps, with the dates filled in that their events leave out.
+    func applied(to steps: [Step]) -> [Step] {
+        steps.map { step in
+            guard case .deliver(var delivery) = step, case .event(let spec) = delivery.subject
+            else { return step }
+            delivery.subject = .event(fillingDates(spec))
+            return .deliver(delivery)
+        }
+    }
+
+    /// Fills in the dates that an event leaves out, from the last period that began before the
+    /// event.
+    private func fillingDates(_ spec: EventSpec) -> EventSpec {
+        guard spec.purchased == nil, Self.eventTypesWithinPeriod.contains(spec.type),
+            let period = period(of: spec)
+        else { return spec }
+        var spec = spec
+        spec.purchased = period.startTime
+        // An expiration or a refund ends the period at the event's own time.
+        if spec.expires == nil, spec.endsSoon == nil, !spec.isLifetime, !spec.isOver {
+            spec.expires = period.endTime
+            spec.endsSoon = period.endsSoon
+            spec.isLifetime = period.isLifetime
+        }
+        return spec
+    }
+
+    private func period(of spec: EventSpec) -> SubscriptionPeriod? {
+        periods.filter {
+            ($0.user, $0.product, $0.store, $0.environment)
+                == (spec.user, spec.product, spec.store, spec.environment)
+                && $0.generatedAt <= spec.time
+        }.max { $0.generatedAt < $1.generatedAt }
+    }
+}

@@ -1,0 +1,78 @@
+internal import Conformance
+
+/// The input of one run of a campaign (`assay explore`): a customer history, or the history of an
+/// app on a phone.
+package enum CampaignInput: Hashable, Sendable {
+    case people(CustomerHistory)
+    case phone(PhoneHistory)
+
+    package var title: String {
+        switch self {
+        case .people(let history): history.title
+        case .phone(let history): history.title
+        }
+    }
+
+    /// Returns the ID of a failed history, which depends only on the operations, the faults and the
+    /// failure signature.
+    package func id(_ cause: FailureSignature) -> String {
+        switch self {
+        case .people(let history): history.failureID(cause)
+        case .phone(let history): history.failureID(cause)
+        }
+    }
+
+    /// Returns six hexadecimal digits that depend only on a string, as the end of an ID.
+    static func digits(of text: String) -> String {
+        var generator = SeededGenerator(seed: 0, text: text)
+        let digits = String(generator.next() % (1 << 24), radix: 16)
+        return String(repeating: "0", count: 6 - digits.count) + digits
+    }
+
+    /// The number of steps in the history, plus the faults of a customer history.
+    package var size: Int {
+        switch self {
+        case .people(let history): history.eventCount
+        case .phone(let history): history.steps.count
+        }
+    }
+
+    /// Smaller variants of the history, the smallest first.
+    ///
+    /// They are used to shrink a failure.
+    package var shorter: [CampaignInput] {
+        switch self {
+        case .people(let history): history.shorter.map(CampaignInput.people)
+        case .phone(let history): history.shorter.map(CampaignInput.phone)
+        }
+    }
+
+    /// Variants of the history with the same number of steps but fewer details.
+    package var simpler: [CampaignInput] {
+        switch self {
+        case .people(let history): history.simpler.map(CampaignInput.people)
+        // A variant of a phone's history with fewer details is already part of `shorter`.
+        case .phone: []
+        }
+    }
+
+    /// The customer history; nil for the history of a phone.
+    package var history: CustomerHistory? {
+        if case .people(let history) = self { history } else { nil }
+    }
+
+    /// The history of a phone; nil for a customer history.
+    package var phone: PhoneHistory? {
+        if case .phone(let history) = self { history } else { nil }
+    }
+
+    /// Returns whether this history contains every operation of the other history, in the same
+    /// order.
+    package func contains(_ other: CampaignInput) -> Bool {
+        switch (self, other) {
+        case (.people(let mine), .people(let theirs)): mine.contains(theirs)
+        case (.phone(let mine), .phone(let theirs)): mine.contains(theirs)
+        case (.people, .phone), (.phone, .people): false
+        }
+    }
+}

@@ -1,0 +1,175 @@
+internal import Conformance
+internal import Providers
+
+/// The state that a backend must return for a user at the end of a history.
+///
+/// A nil value means that the specification allows any value.
+///
+/// Source: identity rules, effect table C.1 and S-09 to S-19.
+package struct ExpectedState: Hashable, Sendable {
+    package enum End: Hashable, Sendable {
+        case never
+        /// Access ends at this time, relative to the start of the run.
+        case at(Duration)
+    }
+
+    /// Whether the backend must have a record of the user.
+    package var exists = false
+    package var access: Bool?
+    package var product: String?
+    package var expires: End?
+    package var willRenew: Bool?
+    package var billingIssue: Bool?
+    package var refunded: Bool?
+    package var pendingProduct: Pending?
+
+    /// The product to which a subscription changes at the end of its period (S-14).
+    package enum Pending: Hashable, Sendable {
+        case nothing
+        case product(String)
+    }
+
+    /// Returns the fields of this state that the `expect` section of a contract can check.
+    ///
+    /// - Parameter end: Returns the contract's notation for the time at which access ends, such as
+    ///   a reference to the event that contains this time.
+    /// - Returns: The names and values of the fields, in the order in which contracts list them.
+    func fields(_ end: (Duration) -> JSONValue) -> [(name: String, value: JSONValue)] {
+        var fields: [(String, JSONValue)] = []
+        if let access { fields.append(("access", .bool(access))) }
+        if let product { fields.append(("product", .string(product))) }
+        switch expires {
+        case .never: fields.append(("expires", .null))
+        case .at(let time): fields.append(("expires", end(time)))
+        case nil: break
+        }
+        if let willRenew { fields.append(("will-renew", .bool(willRenew))) }
+        if let billingIssue { fields.append(("billing-issue", .bool(billingIssue))) }
+        if let refunded { fields.append(("refunded", .bool(refunded))) }
+        switch pendingProduct {
+        case .nothing: fields.append(("pending-product", .null))
+        case .product(let next): fields.append(("pending-product", .string(next)))
+        case nil: break
+        }
+        return fields
+    }
+}
+
+extension HistoryModel {
+    /// Returns the state that a backend must have for a user after it has processed all events.
+    package func expected(_ user: String) -> ExpectedState {
+        var expected = ExpectedState(exists: known.contains(user))
+        // If events named the user only by an anonymous ID, the owner of that ID is still unknown
+        // (RevenueCat fact sheet 5.4).
+        guard expected.exists, !isKnownOnlyAnonymously(user) else { return expected }
+        let now = Self.zero + Self.finalReadTime
+        let all = purchases(of: user)
+        let granting = all.filter { !$0.isSandbox && !$0.entitlements.isEmpty }
+        let active = granting.filter { $0.isActive(at: now) && !$0.hasEnded }
+        let hasShortenedPeriod =
+            (notes.shortenedPeriodEnds[user] ?? []).contains { $0 > Self.finalReadTime }
+            || notes.mayHaveTemporaryAccess(user, at: Self.finalReadTime)
+        func isAccessUndetermined(_ purchase: Purchase) -> Bool {
+            self.isAccessUndetermined(purchase, of: user)
+        }
+        let own = Self.access(
+            granting,
+            active,
+            hasShortenedPeriod: hasShortenedPeriod,
+            isAccessUndetermined
+        )
+        expected.access = Self.combinedAccess(own, plans.access(of: user, at: Self.finalReadTime))
+        if accounts.hasUndeterminedOwner(user) {
+            // S-28 leaves open who owns the device now, and which of the two users keeps the
+            // purchases.
+            expected.exists = accounts.joined[user] == nil
+            if expected.access != true { expected.access = nil }
+            return expected
+        }
+        if own == false, plans.heldPurchases(of: user).isEmpty, let only = all.first,
+            all.count == 1,
+            only.refunded != nil, !only.isSandbox, areFlagsDefined(only, user),
+            !notes.wasTransferred(to: user, only.productID)
+        {
+            // An expiration changes no flag (effect table C.1, EXPIRATION).
+            expected.refunded = true
+        }
+        // With several purchases or several providers, no field shows which purchase it describes.
+        guard own == true, !hasShortenedPeriod, !granting.contains(where: isAccessUndetermined),
+            active.count == 1, let only = active.first,
+            plans.heldPurchases(of: user).isEmpty
+        else { return expected }
+        if only.store != "PLAY_STORE", only.store != "PROMOTIONAL", !only.isTemporary {
+            expected.product = only.productID
+        }
+        if only.graceEnd == nil {
+            expected.expires = only.expires.map { .at($0 - Self.zero) } ?? .never
+        }
+        setFlags(of: only, in: &expected, user)
+        return expected
+    }
+
+    /// Combines the access from RevenueCat purchases with the access from Purchasely plans; nil
+    /// when the result is undetermined.
+    private static func combinedAccess(_ one: Bool?, _ other: Bool?) -> Bool? {
+        if one == true || other == true { return true }
+        return one == nil || other == nil ? nil : false
+    }
+
+    /// Returns whether a user's RevenueCat purchases grant access; nil where the fact sheets leave
+    /// it open.
+    private static func access(
+        _ granting: [Purchase],
+        _ active: [Purchase],
+        hasShortenedPeriod: Bool,
+        _ isAccessUndetermined: (Purchase) -> Bool
+    ) -> Bool? {
+        if active.contains(where: { !isAccessUndetermined($0) }) { return true }
+        // No event reports the end of a period that a product change cut short.
+        if hasShortenedPeriod || granting.contains(where: isAccessUndetermined) { return nil }
+        return false
+    }
+
+    /// Returns whether the fact sheets leave open whether the purchase currently gives access.
+    ///
+    /// Stripe counts the period with the failed charge as begun and may end that period at any time
+    /// (RevenueCat fact sheet, section 3, row 8).
+    ///
+    /// A temporary grant during a store outage is replaced by the actual purchase, whose IDs and
+    /// product may differ (row 25). It is unknown whether a later purchase is the one that replaces
+    /// the grant.
+    private func isAccessUndetermined(_ purchase: Purchase, of user: String) -> Bool {
+        if purchase.isTemporary { return notes.usersPayingSinceGrant.contains(user) }
+        return purchase.store == "STRIPE" && purchase.billingIssue != nil && !purchase.hasEnded
+    }
+
+    /// Returns whether the flags of the user's state, such as `will-renew`, describe this purchase.
+    ///
+    /// For a user with several purchases, no field shows which purchase the flags describe.
+    ///
+    /// Sandbox purchases do not count (S-19).
+    private func areFlagsDefined(_ purchase: Purchase, _ user: String) -> Bool {
+        notes.hadExactlyOneProduct(user) && !purchase.isOneTime && !purchase.isTemporary
+            && purchase.store != "PROMOTIONAL" && purchase.period != "PREPAID"
+            && purchase.resume == nil && !purchase.isFamilyShared
+    }
+
+    private func setFlags(of purchase: Purchase, in expected: inout ExpectedState, _ user: String) {
+        guard areFlagsDefined(purchase, user) else { return }
+        let line = HistoryNotes.PurchaseKey(user: user, product: purchase.productID)
+        // A store that retries the charge may still renew (effect table C.1, CANCELLATION
+        // BILLING_ERROR).
+        if !notes.reversedRefunds.contains(line), purchase.billingIssue == nil {
+            expected.willRenew = purchase.willRenew && purchase.unsubscribed == nil
+        }
+        if !notes.endedPurchases.contains(line) {
+            expected.billingIssue = purchase.billingIssue != nil
+        }
+        expected.refunded = false
+        // Play names the next product differently. The fact sheets leave open whether a product
+        // change survives a cancellation.
+        if purchase.store != "PLAY_STORE", expected.willRenew == true {
+            expected.pendingProduct = purchase.nextProductID.map { .product($0) } ?? .nothing
+        }
+    }
+}

@@ -1,0 +1,143 @@
+package import Conformance
+
+/// The signature of a failed history: the finding code and the subject of the finding.
+///
+/// Failed histories with the same signature count as one failure.
+package struct FailureSignature: Hashable, Sendable {
+    package let code: FindingCode
+    /// The state field or the kind of effect, such as a push, that the finding concerns; empty when
+    /// there is none.
+    package let what: String
+
+    /// Creates the failure signature of a finding, and derives the subject from the finding.
+    ///
+    /// - Parameter finding: The first finding of a failed history.
+    package init(_ finding: Finding) {
+        code = finding.code
+        switch finding.code {
+        // In `access of ada is true`: access without payment and missing access are two signatures.
+        case .wrongStateValue:
+            let words = finding.expected.split(separator: " ").map(String.init)
+            let value = words.last.flatMap { ["true", "false"].contains($0) ? $0 : nil }
+            what = [words.first, value].compactMap(\.self).joined(separator: " ")
+        default: what = ""
+        }
+    }
+
+    /// Creates the failure signature of a finding with a given subject.
+    ///
+    /// - Parameters:
+    ///   - finding: The first finding of a failed history.
+    ///   - what: The subject of the finding, such as the name of a state field.
+    package init(_ finding: Finding, about what: String) {
+        (code, self.what) = (finding.code, what)
+    }
+
+    /// The signature as reports print it: the finding code, followed by the subject if there is
+    /// one.
+    package var words: String {
+        what.isEmpty ? code.rawValue : "\(code.rawValue) \(what)"
+    }
+}
+
+extension CustomerHistory {
+    /// Returns whether this history and the other history may fail for the same reason.
+    ///
+    /// The result is true when this history has all operations of the other history, in the same
+    /// order, and all kinds of its faults.
+    package func contains(_ other: CustomerHistory) -> Bool {
+        var rest = other.operationSignatures[...]
+        for part in operationSignatures where rest.first.map(part.covers) ?? false {
+            rest.removeFirst()
+        }
+        guard rest.isEmpty else { return false }
+        let kinds = Set(placedFaults.map(\.fault.kind))
+        guard other.placedFaults.allSatisfy({ kinds.contains($0.fault.kind) }) else {
+            return false
+        }
+        let hasUnknownUser = { (history: CustomerHistory) in
+            history.people.contains { $0.arrival == .unknown }
+        }
+        return hasUnknownUser(self) || !hasUnknownUser(other)
+    }
+
+    /// Returns the ID of a failed history, which depends only on the operations, the faults and the
+    /// failure signature.
+    ///
+    /// - Parameter cause: The failure signature.
+    /// - Returns: The slug of the history, and six hexadecimal digits that depend on the
+    ///   operations, the faults and the signature.
+    package func failureID(_ cause: FailureSignature) -> String {
+        let kinds = Set(placedFaults.map(\.fault.kind)).sorted()
+        let hasUnknownUser = people.contains { $0.arrival == .unknown }
+        var lines: [String] = [cause.words, hasUnknownUser ? "a stranger" : ""]
+        for part in operationSignatures { lines.append(part.text) }
+        lines += kinds.map(\.rawValue)
+        let text = lines.joined(separator: "\n")
+        return "\(slug)-\(CampaignInput.digits(of: text))"
+    }
+
+    /// The operations of the history without users, times and default values such as the App Store.
+    private var operationSignatures: [OperationSignature] {
+        steps.map(\.operation).filter { $0.kind != .wait }.map(OperationSignature.init)
+    }
+
+    private struct OperationSignature: Hashable {
+        let kind: HistoryOperation.Kind
+        let isPurchaselyPlan: Bool
+        let isOneTimeProduct: Bool
+        let isSandbox: Bool
+        let isDeferred: Bool
+        let hasAdditionalID: Bool
+        let hasSpan: Bool
+        var store: String?
+        var period: String?
+        var reason: String?
+        var knownBy: EventSpec.UserIDLocation?
+        let type: String?
+
+        init(_ operation: HistoryOperation) {
+            kind = operation.kind
+            isPurchaselyPlan = operation.isPurchaselyPlan
+            isOneTimeProduct = HistoryGenerator.oneTimeProducts.contains(operation.product ?? "")
+            isSandbox = operation.environment == "SANDBOX"
+            isDeferred = operation.isDeferred
+            hasAdditionalID = operation.additionalID != nil
+            hasSpan = operation.span != nil
+            store =
+                operation.isPurchaselyPlan || operation.store == "APP_STORE" ? nil : operation.store
+            period = operation.period == "NORMAL" ? nil : operation.period
+            reason = operation.reason
+            knownBy = operation.knownBy
+            type = operation.type
+        }
+
+        /// Returns whether this operation equals the smaller history's operation, apart from
+        /// unusual details such as a store or a period type.
+        ///
+        /// A history that was shrunk keeps an unusual detail only if the history does not fail
+        /// without that detail.
+        func covers(_ small: OperationSignature) -> Bool {
+            var plain = self
+            if small.store == nil { plain.store = nil }
+            if small.period == nil { plain.period = nil }
+            if small.reason == nil { plain.reason = nil }
+            if small.knownBy == nil { plain.knownBy = nil }
+            return plain == small
+        }
+
+        var text: String {
+            var words = [kind.rawValue]
+            if isPurchaselyPlan { words.append("plan") }
+            if isOneTimeProduct { words.append("kept") }
+            if isSandbox { words.append("sandbox") }
+            if isDeferred { words.append("deferred") }
+            if hasAdditionalID { words.append("several") }
+            if hasSpan { words.append("span") }
+            for text in [store, period, reason, knownBy?.rawValue, type] {
+                if let text { words.append(text) }
+            }
+            return words.joined(separator: " ")
+        }
+    }
+}

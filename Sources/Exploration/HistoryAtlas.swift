@@ -1,0 +1,156 @@
+internal import Conformance
+
+/// All state transitions that the simulated stores allow for the purchases of one user, by store.
+///
+/// The coverage report counts how many of these transitions occurred.
+package struct HistoryAtlas: Sendable {
+    /// The events that can occur for a purchase, by store and by the state of the purchase.
+    package let transitions: [String: [PurchaseState: [String]]]
+
+    private static let start: Duration = .seconds(-3000 * 86_400)
+
+    /// Finds all transitions by exploring the simulated stores.
+    ///
+    /// - Parameter stores: The names of the stores to explore.
+    package init(stores: [String]) {
+        var transitions: [String: [PurchaseState: [String]]] = [:]
+        for store in stores { transitions[store] = Self.transitions(of: store) }
+        self.transitions = transitions
+    }
+
+    /// A point in the exploration: the model after some operations, and the time.
+    private struct SearchPoint {
+        var model: HistoryModel
+        var time: Duration
+        var id: Int
+    }
+
+    /// The properties of a `SearchPoint` that determine its possible continuations.
+    private struct Key: Hashable {
+        let state: PurchaseState
+        let products: [String]
+    }
+
+    private static func transitions(of store: String) -> [PurchaseState: [String]] {
+        let person = CustomerHistory.Person("ada", .registered)
+        var visited: Set<Key> = []
+        var found: [PurchaseState: Set<String>] = [:]
+        var open = [SearchPoint(model: HistoryModel([person]), time: start, id: 0)]
+        while let point = open.popLast() {
+            for operation in operations(at: store, point) {
+                var model = point.model
+                let step = CustomerHistory.Step(
+                    id: point.id,
+                    operation: operation,
+                    isQuietPoint: false
+                )
+                guard let stepEvents = try? model.perform(step) else { continue }
+                for event in stepEvents where event.message.store == store {
+                    found[event.before, default: []].insert(event.message.coverageLabel)
+                }
+                let heldPurchases = model.heldPurchases(of: "ada", at: operation.time)
+                let key = Key(
+                    state: heldPurchases.first?.state ?? .none,
+                    products: heldPurchases.map(\.product)
+                )
+                guard heldPurchases.count < 3, visited.insert(key).inserted else { continue }
+                open.append(SearchPoint(model: model, time: operation.time, id: point.id + 1))
+            }
+        }
+        // An event that changes nothing is possible at any time.
+        for state in found.keys { found[state]?.insert(HistoryCoverage.Tracker.irrelevant) }
+        return found.mapValues { $0.sorted() }
+    }
+
+    /// Operations that lead to no new state of a purchase, or that need a second user.
+    private static let irrelevant: Set<HistoryOperation.Kind> = [
+        .transfer, .share, .unshare, .register, .signUp, .logIn, .irrelevantEvent,
+    ]
+
+    /// Returns all operations to try next, such as a renewal shortly before the end of a period.
+    private static func operations(at store: String, _ point: SearchPoint) -> [HistoryOperation] {
+        let heldPurchases = point.model.heldPurchases(of: "ada", at: point.time)
+        let products =
+            heldPurchases.isEmpty
+            ? HistoryGenerator.products(at: store) : heldPurchases.map(\.product)
+        var operations: [HistoryOperation] = []
+        for product in products {
+            for kind in HistoryOperation.Kind.allCases where !irrelevant.contains(kind) {
+                var operation = HistoryOperation(kind, "ada", at: point.time + .seconds(3600))
+                operation.product = product
+                operations += variants(of: operation, store)
+            }
+        }
+        let ends = point.model.ends(of: "ada", after: point.time)
+        for end in ends {
+            for (kind, offset) in [
+                (HistoryOperation.Kind.renew, -60), (.wait, 60), (.billingIssue, -60),
+            ] {
+                var operation = HistoryOperation(
+                    kind,
+                    "ada",
+                    at: max(point.time, end + .seconds(offset))
+                )
+                operation.product = kind == .wait ? nil : products.first
+                operations += variants(of: operation, store)
+            }
+        }
+        return operations
+    }
+
+    private static func variants(of operation: HistoryOperation, _ store: String)
+        -> [HistoryOperation]
+    {
+        var operation = operation
+        if operation.kind != .wait { operation.store = seller(store) }
+        func changed(_ change: (inout HistoryOperation) -> Void) -> HistoryOperation {
+            var operation = operation
+            change(&operation)
+            return operation
+        }
+        switch operation.kind {
+        case .purchase:
+            return ["NORMAL", "TRIAL", "INTRO", "PREPAID"].compactMap { period in
+                let isPrepaid = period == "PREPAID"
+                guard !isPrepaid || store == "PLAY_STORE" else { return nil }
+                return changed { operation in
+                    operation.store = store
+                    operation.period = period
+                }
+            }
+        case .billingIssue: return [operation, changed { $0.span = .seconds(7 * 86_400) }]
+        case .changeProduct:
+            return [false, true].map { isDeferred in
+                changed { operation in
+                    operation.newProduct = HistoryGenerator.subscriptions(at: store)[1]
+                    operation.isDeferred = isDeferred
+                }
+            }
+        case .cancel, .expire:
+            return [operation]
+                + HistoryGenerator.reasons(of: operation.kind).map { reason in
+                    changed { $0.reason = reason }
+                }
+        case .grant:
+            return [
+                changed { operation in
+                    operation.product = nil
+                    operation.reason = "monthly"
+                }
+            ]
+        case .revoke: return [changed { $0.product = nil }]
+        case .renew, .uncancel, .pause, .resume, .extend, .refund, .transfer, .recover,
+            .reverseRefund, .temporaryGrant, .share, .unshare, .irrelevantEvent, .register, .signUp,
+            .logIn,
+            .wait:
+            return [operation]
+        }
+    }
+
+    /// Returns the value of `HistoryOperation.store` for an operation.
+    ///
+    /// Only operations on Purchasely plans need the store; for other operations the result is nil.
+    private static func seller(_ store: String) -> String? {
+        store == ProviderEvent.purchaselyStore ? store : nil
+    }
+}

@@ -1,0 +1,511 @@
+internal import Conformance
+internal import Providers
+
+/// Generates valid customer histories, with a preference for situations that few earlier histories
+/// covered.
+///
+/// The same seed, backend capabilities and coverage produce the same histories in the same order.
+package struct HistoryGenerator: Sendable {
+    /// The options that restrict the generated customer histories.
+    package struct Options: Hashable, Sendable {
+        package var means: Capabilities
+        /// The kinds of operations that a history may contain, in addition to purchases and
+        /// waiting; empty for all kinds.
+        package var kinds: Set<HistoryOperation.Kind> = []
+        /// The kinds of faults that a history may contain; empty for all kinds that the backend
+        /// supports.
+        package var faults: Set<HistoryFault.Kind> = []
+        /// The maximum number of users in one history.
+        package var peopleMax = 3
+        /// The maximum number of operations in one history.
+        package var operationsMax = 12
+
+        package init(means: Capabilities) {
+            self.means = means
+        }
+    }
+
+    /// The stores that every backend must support.
+    static let commonStores = ["APP_STORE", "PLAY_STORE"]
+    private static let rareStores = [
+        "STRIPE", "STRIPE", "AMAZON", "RC_BILLING", "ROKU", "MAC_APP_STORE", "PADDLE", "TEST_STORE",
+    ]
+    /// Returns the names of the stores that histories use for a backend with these capabilities.
+    package static func stores(_ means: Capabilities) -> [String] {
+        var stores = commonStores
+        if means.has(.acceptsEveryStore) {
+            for store in rareStores where !stores.contains(store) { stores.append(store) }
+        }
+        return means.has(.purchasely) ? stores + [ProviderEvent.purchaselyStore] : stores
+    }
+
+    /// Returns the product IDs of the subscriptions that a store sells.
+    static func subscriptions(at store: String?) -> [String] {
+        guard store == ProviderEvent.purchaselyStore else {
+            return ["premium_monthly", "premium_yearly", "premium_weekly"]
+        }
+        return PlanModel.plans.filter { $0.days != nil }.map(\.name)
+    }
+
+    /// Returns one product ID for each kind of product that a store sells: subscription, lifetime
+    /// purchase and consumable.
+    static func products(at store: String) -> [String] {
+        store == ProviderEvent.purchaselyStore
+            ? [PlanModel.monthly, PlanModel.lifetime]
+            : [HistoryModel.monthly] + oneTimeProducts
+    }
+
+    static let oneTimeProducts = ["premium_lifetime", "coins_100"]
+    private static let names = ["ada", "bob", "carol"]
+
+    let options: Options
+    private let seed: UInt64
+    private var number = 0
+    /// The situations that the generated histories have covered.
+    ///
+    /// Rarely covered situations get a higher weight in the next history.
+    package private(set) var coverage: HistoryCoverage
+
+    package init(seed: UInt64, options: Options, coverage: HistoryCoverage = HistoryCoverage()) {
+        (self.seed, self.options, self.coverage) = (seed, options, coverage)
+    }
+
+    /// A generated history as a contract, with its number and coverage.
+    package struct GeneratedHistory: Sendable {
+        package let number: Int
+        package let script: HistoryScript
+        /// The number of situations that this history is the first to cover.
+        package let newSituationCount: Int
+    }
+
+    /// Generates the next valid history and adds its covered situations to `coverage`.
+    package mutating func next() -> GeneratedHistory {
+        while true {
+            var random = SeededGenerator(seed: seed, text: "life \(number)")
+            number += 1
+            guard let script = generate(&random) else { continue }
+            return GeneratedHistory(
+                number: number - 1,
+                script: script,
+                newSituationCount: coverage.add(script.features)
+            )
+        }
+    }
+
+    /// Adds the covered situations of a history from another source, such as a saved file, to
+    /// `coverage`.
+    ///
+    /// - Returns: The number of situations that no earlier history had covered.
+    package mutating func note(_ script: HistoryScript) -> Int { coverage.add(script.features) }
+
+    // MARK: One history
+
+    /// The name of an additional ID of a user.
+    ///
+    /// No operation uses this ID by itself.
+    private static let alias = "eve"
+
+    private static let historyStart: Duration = .seconds(-8000 * 86_400)
+
+    private func generate(_ random: inout SeededGenerator) -> HistoryScript? {
+        let means = options.means
+        var people: [CustomerHistory.Person] = []
+        let count = [1, 1, 1, 2, 2, 2, 3].randomElement(using: &random) ?? 1
+        for name in Self.names.prefix(min(count, options.peopleMax)) {
+            let mayBeUnknown = means.has(.createsUnknownUsers) && !means.choosesIDs
+            let isUnknown = mayBeUnknown && chance(4, &random)
+            people.append(CustomerHistory.Person(name, isUnknown ? .unknown : .registered))
+        }
+        if people.count > 1, means.has(.createsUnknownUsers), !means.choosesIDs, chance(3, &random)
+        {
+            people.append(CustomerHistory.Person(Self.alias, .unknown))
+        }
+        var model = HistoryModel(people)
+        var tracker = HistoryCoverage.Tracker(people)
+        var steps: [CustomerHistory.Step] = []
+        var events: [HistoryModel.StepEvent] = []
+        var time = Self.historyStart
+        // Most defects of a backend show in short histories, and more short histories fit in the
+        // same time.
+        let length = min(
+            Int.random(in: 1...options.operationsMax, using: &random),
+            Int.random(in: 1...options.operationsMax, using: &random)
+        )
+        for id in 0..<length {
+            guard
+                let (step, stepEvents, after) = chooseStep(
+                    id,
+                    people,
+                    model,
+                    time,
+                    tracker,
+                    &random
+                )
+            else {
+                continue
+            }
+            model = after
+            _ = tracker.features(of: step, stepEvents, model)
+            time = step.operation.time
+            events += stepEvents
+            steps.append(step)
+        }
+        let last = chance(20, &random) ? irrelevantFinalStep(people, model, time, &random) : nil
+        if let last { steps.append(last) }
+        guard !events.isEmpty || last != nil else { return nil }
+        let activePeople = Set(steps.flatMap(\.operation.people))
+        let present = people.filter { $0.name != Self.alias || activePeople.contains($0.name) }
+        var history = CustomerHistory(people: present, steps: steps)
+        if last == nil { addFaults(&history, events, &random) } else { history.hasBaseline = true }
+        return shiftedScript(history, &random)
+    }
+
+    /// Shifts the times of a history so that it ends before the run begins and no paid period ends
+    /// close to the present; nil when that is impossible.
+    private func shiftedScript(_ history: CustomerHistory, _ random: inout SeededGenerator)
+        -> HistoryScript?
+    {
+        let ends: [Duration] = [
+            .seconds(-300), .seconds(-600), .seconds(-3 * 3600), .seconds(-2 * 86_400),
+            .seconds(-12 * 86_400), .seconds(-45 * 86_400), .seconds(-400 * 86_400),
+        ]
+        let last = history.steps.last?.operation.time ?? .zero
+        // Most histories end close to the present, because a backend's `access` only shows the
+        // present.
+        let near = Array(ends.prefix(3)).shuffled(using: &random)
+        let far = Array(ends.dropFirst(3)).shuffled(using: &random)
+        for end in chance(6, &random) ? far + near : near + far {
+            var moved = history
+            for index in moved.steps.indices {
+                moved.steps[index].operation.time += end - last
+            }
+            if let script = try? HistoryScript(moved, options.means) { return script }
+        }
+        return nil
+    }
+
+    func chance(_ one: Int, _ random: inout SeededGenerator) -> Bool {
+        Int.random(in: 0..<one, using: &random) == 0
+    }
+
+    // MARK: One operation
+
+    /// The number of valid random operations of which the best one becomes the next operation.
+    private static let candidateCount = 4
+    /// The maximum number of events that one operation may cause.
+    ///
+    /// A wait of years would cause hundreds of weekly renewals without covering anything new.
+    private static let eventsPerOperationMax = 4
+    /// The maximum number of random operations to try until `candidateCount` valid operations are
+    /// found.
+    private static let trialCount = 24
+
+    private func chooseStep(
+        _ id: Int,
+        _ people: [CustomerHistory.Person],
+        _ model: HistoryModel,
+        _ time: Duration,
+        _ tracker: HistoryCoverage.Tracker,
+        _ random: inout SeededGenerator
+    ) -> (CustomerHistory.Step, [HistoryModel.StepEvent], HistoryModel)? {
+        var best:
+            (
+                score: Double, step: CustomerHistory.Step, stepEvents: [HistoryModel.StepEvent],
+                model: HistoryModel
+            )?
+        var foundCount = 0
+        for _ in 0..<Self.trialCount where foundCount < Self.candidateCount {
+            guard let operation = operation(people, model, time, &random) else { continue }
+            let step = CustomerHistory.Step(id: id, operation: operation, isQuietPoint: false)
+            var after = model
+            guard let stepEvents = try? after.perform(step),
+                stepEvents.count <= Self.eventsPerOperationMax
+            else {
+                continue
+            }
+            foundCount += 1
+            var copy = tracker
+            let features = copy.features(of: step, stepEvents, after)
+            let novelty = features.map { 1 / Double(1 + coverage.count($0)) }.reduce(0, +)
+            // The score has a random part so that operations that were often covered are still
+            // chosen sometimes.
+            let luck = Double(UInt16.random(in: .min ... .max, using: &random)) / 65_536
+            let score = novelty * (0.5 + luck) + luck * 0.05
+            if best.map({ $0.score < score }) ?? true { best = (score, step, stepEvents, after) }
+        }
+        return best.map { ($0.step, $0.stepEvents, $0.model) }
+    }
+
+    private func operation(
+        _ people: [CustomerHistory.Person],
+        _ model: HistoryModel,
+        _ time: Duration,
+        _ random: inout SeededGenerator
+    ) -> HistoryOperation? {
+        let actors = people.filter { $0.name != Self.alias }
+        guard let person = actors.randomElement(using: &random) else { return nil }
+        let heldPurchases = model.heldPurchases(of: person.name, at: time)
+        let heldPurchase = chance(4, &random) ? nil : heldPurchases.randomElement(using: &random)
+        let isNewPlan =
+            heldPurchase == nil && options.means.has(.purchasely) && chance(5, &random)
+        let isPurchaselyPlan = heldPurchase?.isPurchaselyPlan ?? isNewPlan
+        var kinds = Self.kinds(at: heldPurchase?.state ?? .none, canShare: actors.count > 1)
+        if options.means.has(.login), !options.means.choosesIDs, person.arrival == .registered {
+            kinds += [chance(2, &random) ? .signUp : .logIn]
+        }
+        kinds = kinds.filter { kind in
+            (options.kinds.isEmpty || Self.alwaysAllowedKinds.contains(kind)
+                || options.kinds.contains(kind))
+                && (!isPurchaselyPlan || PlanModel.kinds.contains(kind))
+        }
+        guard let kind = kinds.randomElement(using: &random) else { return nil }
+        var operation = HistoryOperation(kind, person.name, at: .zero)
+        if isPurchaselyPlan { operation.store = ProviderEvent.purchaselyStore }
+        operation.product = heldPurchase?.product ?? newProduct(at: operation.store, &random)
+        operation.time = chooseTime(of: operation, after: time, model, &random)
+        guard fillDetails(&operation, people, model, heldPurchase, &random) else { return nil }
+        let causesEvents = ![.register, .signUp, .logIn, .wait].contains(kind) && !isPurchaselyPlan
+        if causesEvents { operation.knownBy = knownBy(person, model, &random) }
+        return operation
+    }
+
+    /// Returns a final step with an event that changes no subscription.
+    ///
+    /// The history must end in the same state as without this event (S-08, S-18, P-05).
+    ///
+    /// - Returns: The step; nil when the options exclude such events, or when no probe would show
+    ///   the result.
+    private func irrelevantFinalStep(
+        _ people: [CustomerHistory.Person],
+        _ model: HistoryModel,
+        _ time: Duration,
+        _ random: inout SeededGenerator
+    ) -> CustomerHistory.Step? {
+        guard options.means.showsState,
+            options.kinds.isEmpty || options.kinds.contains(.irrelevantEvent),
+            let person = people.randomElement(using: &random)
+        else { return nil }
+        let heldPurchase = model.heldPurchases(of: person.name, at: time).randomElement(
+            using: &random
+        )
+        var operation = HistoryOperation(.irrelevantEvent, person.name, at: .zero)
+        (operation.product, operation.store) = (
+            heldPurchase?.product,
+            heldPurchase?.isPurchaselyPlan == true ? heldPurchase?.store : nil
+        )
+        operation.time = chooseTime(of: operation, after: time, model, &random)
+        guard fillDetails(&operation, people, model, heldPurchase, &random) else { return nil }
+        if !model.known.contains(operation.user) { operation.type = HistoryModel.testType }
+        let step = CustomerHistory.Step(
+            id: options.operationsMax,
+            operation: operation,
+            isQuietPoint: false
+        )
+        var after = model
+        guard let stepEvents = try? after.perform(step),
+            stepEvents.count <= Self.eventsPerOperationMax
+        else { return nil }
+        return step
+    }
+
+    /// Chooses the kind of ID by which the events of an operation name the user; nil for the
+    /// registered ID.
+    private func knownBy(
+        _ person: CustomerHistory.Person,
+        _ model: HistoryModel,
+        _ random: inout SeededGenerator
+    ) -> EventSpec.UserIDLocation? {
+        let isRegistered = person.arrival == .registered
+        guard options.means.has(.aliases), isRegistered else { return nil }
+        // Events name a user who bought before the registration by an anonymous ID until one event
+        // names both IDs (RevenueCat fact sheet, trap 9).
+        switch model.knownIDKind(of: person.name) {
+        case .unknownToBackend:
+            return chance(12, &random) && options.means.showsState ? .anonymous : nil
+        case .anonymousID: return chance(3, &random) ? .aliases : nil
+        case .linkedIDs: if chance(4, &random) { return .anonymous }
+        case .registeredID: break
+        }
+        guard chance(16, &random) else { return nil }
+        return chance(2, &random) ? .aliases : .originalAppUserID
+    }
+
+    /// Kinds of operations that the options cannot exclude.
+    ///
+    /// Without them no user has a purchase, and no period ends.
+    private static let alwaysAllowedKinds: Set<HistoryOperation.Kind> = [.purchase, .wait]
+
+    /// Returns the kinds of operations that the stores allow for a purchase in this state.
+    private static func kinds(at state: PurchaseState, canShare: Bool) -> [HistoryOperation.Kind] {
+        let share: [HistoryOperation.Kind] = canShare ? [.transfer, .share] : []
+        let common: [HistoryOperation.Kind] = [.wait, .irrelevantEvent] + share
+        return switch state {
+        case .none:
+            [.purchase, .purchase, .purchase, .grant, .temporaryGrant, .register, .irrelevantEvent]
+        case .trial, .intro:
+            common + [.cancel, .billingIssue, .changeProduct, .extend, .refund, .renew, .expire]
+        case .prepaid: common + [.refund]
+        case .active:
+            common + [
+                .cancel, .billingIssue, .changeProduct, .extend, .refund, .renew, .expire, .pause,
+                .register, .unshare,
+            ]
+        case .cancelled: common + [.uncancel, .refund, .extend, .expire, .purchase]
+        case .grace: common + [.recover, .recover, .refund, .cancel, .extend, .expire]
+        case .retrying: common + [.recover, .expire]
+        case .pausing: common
+        case .paused: common + [.resume, .resume]
+        case .changing: common + [.cancel, .renew, .refund, .extend]
+        case .ended: common + [.purchase, .purchase, .recover, .temporaryGrant, .refund]
+        case .refunded: common + [.purchase, .reverseRefund, .reverseRefund]
+        case .lifetime: common + [.refund]
+        case .consumed: common
+        case .promotional: common + [.revoke, .revoke]
+        case .temporary: common + [.purchase, .purchase]
+        }
+    }
+
+    private func newProduct(at store: String?, _ random: inout SeededGenerator) -> String {
+        let kept = store == nil ? Self.oneTimeProducts : [PlanModel.lifetime]
+        let all = chance(4, &random) ? kept : Self.subscriptions(at: store)
+        return all.randomElement(using: &random) ?? HistoryModel.monthly
+    }
+
+    /// Chooses the details of an operation, such as the product and the store, when its user, kind
+    /// and time are already set.
+    private func fillDetails(
+        _ operation: inout HistoryOperation,
+        _ people: [CustomerHistory.Person],
+        _ model: HistoryModel,
+        _ heldPurchase: HistoryModel.HeldPurchase?,
+        _ random: inout SeededGenerator
+    ) -> Bool {
+        switch operation.kind {
+        case .purchase: fillPurchaseDetails(&operation, model, heldPurchase, &random)
+        case .transfer, .share:
+            let others = people.map(\.name).filter { $0 != operation.user && $0 != Self.alias }
+            guard let other = others.randomElement(using: &random) else { return false }
+            operation.from = operation.user
+            operation.user = other
+            guard operation.kind == .transfer else { break }
+            operation.product = nil
+            if people.contains(where: { $0.name == Self.alias }),
+                !model.names.aliases.contains(Self.alias),
+                operation.from.map(model.registered.contains) ?? false
+            {
+                operation.additionalID = Self.alias
+            }
+        case .logIn:
+            operation.from = model.accounts.owners.sorted().randomElement(using: &random)
+            operation.product = nil
+        case .billingIssue:
+            // Google Play and the App Store support grace periods of 3 to 30 days.
+            operation.span =
+                chance(3, &random)
+                ? nil : days([3, 6, 7, 16, 30].randomElement(using: &random) ?? 16)
+        case .extend: operation.span = days([1, 7, 30, 90].randomElement(using: &random) ?? 7)
+        case .pause: operation.span = days([7, 30, 90].randomElement(using: &random) ?? 30)
+        case .temporaryGrant:
+            operation.span = .seconds(86_400)
+            operation.store = heldPurchase?.store
+        case .changeProduct:
+            let others = Self.subscriptions(at: operation.store).filter { $0 != operation.product }
+            operation.newProduct = others.randomElement(using: &random)
+            operation.isDeferred = !operation.isPurchaselyPlan && chance(2, &random)
+        case .grant:
+            operation.product = nil
+            operation.reason = ["weekly", "monthly", "yearly", "lifetime"].randomElement(
+                using: &random
+            )
+        case .revoke, .register, .signUp: operation.product = nil
+        case .cancel, .expire:
+            operation.reason =
+                operation.isPurchaselyPlan || chance(2, &random)
+                ? nil : Self.reasons(of: operation.kind).randomElement(using: &random)
+        case .irrelevantEvent:
+            let types =
+                operation.isPurchaselyPlan
+                ? PlanModel.irrelevantEventNames : HistoryModel.irrelevantEventTypes
+            operation.type = types.randomElement(using: &random)
+        case .wait: operation.product = nil
+        case .renew, .uncancel, .resume, .refund, .recover, .reverseRefund, .unshare: break
+        }
+        return true
+    }
+
+    /// Returns the reasons that a cancellation or expiration can have, except for the user's own
+    /// decision (RevenueCat fact sheet 2.7).
+    static func reasons(of kind: HistoryOperation.Kind) -> [String] {
+        kind == .cancel
+            ? ["DEVELOPER_INITIATED", "PRICE_INCREASE", "UNKNOWN"] : ["PRICE_INCREASE", "UNKNOWN"]
+    }
+
+    private func fillPurchaseDetails(
+        _ operation: inout HistoryOperation,
+        _ model: HistoryModel,
+        _ heldPurchase: HistoryModel.HeldPurchase?,
+        _ random: inout SeededGenerator
+    ) {
+        let isOneTimeProduct = Self.oneTimeProducts.contains(operation.product ?? "")
+        let maySandbox = options.means.has(.separatesSandbox) && chance(7, &random)
+        if operation.isPurchaselyPlan {
+            operation.environment = heldPurchase?.environment ?? (maySandbox ? "SANDBOX" : nil)
+            return
+        }
+        if let heldPurchase {
+            (operation.store, operation.environment) = (
+                heldPurchase.store, heldPurchase.environment
+            )
+        } else {
+            let isRare = options.means.has(.acceptsEveryStore) && chance(3, &random)
+            let stores = isRare ? Self.rareStores : Self.commonStores
+            operation.store = stores.randomElement(using: &random)
+            if maySandbox { operation.environment = "SANDBOX" }
+        }
+        let isFirst = model.purchases(of: operation.user).isEmpty
+        guard !isOneTimeProduct, isFirst, chance(2, &random) else { return }
+        operation.period = ["TRIAL", "TRIAL", "INTRO", "PREPAID"].randomElement(using: &random)
+        if operation.period == "PREPAID" { operation.store = "PLAY_STORE" }
+    }
+
+    private func days(_ count: Int) -> Duration { .seconds(count * 86_400) }
+
+    /// Chooses the time of an operation: soon after the previous operation, some time later, or
+    /// close to the end of a paid period.
+    private func chooseTime(
+        of operation: HistoryOperation,
+        after time: Duration,
+        _ model: HistoryModel,
+        _ random: inout SeededGenerator
+    ) -> Duration {
+        let ends = model.ends(of: operation.user, after: time)
+        let isCharge = [.renew, .billingIssue].contains(operation.kind)
+        let isAboutEnd = isCharge || operation.kind == .wait || chance(5, &random)
+        if isAboutEnd, let end = ends.randomElement(using: &random) {
+            let offsets: [Duration] =
+                isCharge
+                ? [.seconds(-6 * 3600), .seconds(-1), .seconds(-1)]
+                : [.seconds(-60), .zero, .seconds(60), .seconds(86_400)]
+            return max(time, end + (offsets.randomElement(using: &random) ?? .zero))
+        }
+        let gap: Duration =
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0: .milliseconds(Int.random(in: 1...900, using: &random))
+            case 1...2: .seconds(Int.random(in: 1...59, using: &random))
+            case 3...4: .seconds(60 * Int.random(in: 1...59, using: &random))
+            case 5...6: .seconds(3600 * Int.random(in: 1...23, using: &random))
+            case 7...8: days(Int.random(in: 1...12, using: &random))
+            default: days(Int.random(in: 20...70, using: &random))
+            }
+        return time + gap
+    }
+}
+
+extension HistoryModel {
+    /// Returns the times after `time` at which the paid periods of a user end.
+    func ends(of user: String, after time: Duration) -> [Duration] {
+        purchases(of: user).flatMap { [$0.expires, $0.graceEnd, $0.resume] }
+            .compactMap { $0.map { $0 - Self.zero } }.filter { $0 > time }
+            + plans.heldPurchases(of: user).compactMap(\.end).filter { $0 > time }
+    }
+}

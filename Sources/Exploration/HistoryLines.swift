@@ -1,0 +1,96 @@
+internal import Conformance
+
+extension CustomerHistory {
+    /// The title of the history in words, such as `Ada buys, cancels, buys; delivered after later
+    /// events`.
+    package var title: String {
+        var parts: [String] = []
+        var last: String?
+        for step in steps where step.operation.kind != .wait {
+            let operation = step.operation
+            let words =
+                operation.kind == .irrelevantEvent
+                ? "gets the event \(operation.type ?? "")" : operation.kind.words
+            let more =
+                operation.product.map {
+                    [HistoryModel.monthly, PlanModel.monthly].contains($0) ? "" : " (\($0))"
+                } ?? ""
+            let alias = operation.additionalID.map { ", also known as \($0)" } ?? ""
+            let other = operation.from.map { " of \($0)" + alias } ?? ""
+            let isSame = last == operation.user
+            let seller = operation.isPurchaselyPlan ? " at \(ProviderEvent.purchaselyName)" : ""
+            parts.append((isSame ? "" : operation.user + " ") + words + more + other + seller)
+            last = operation.user
+        }
+        var placedFaults: [String] = []
+        for placedFault in self.placedFaults where !placedFaults.contains(placedFault.fault.words) {
+            placedFaults.append(placedFault.fault.words)
+        }
+        let input = parts.joined(separator: ", ")
+        let text = ([input] + placedFaults).joined(separator: "; ")
+        return text.prefix(1).uppercased() + text.dropFirst()
+    }
+
+    /// A short name for file names and IDs, made of the first operations and faults, such as
+    /// `purchase-cancel-delayed`.
+    package var slug: String {
+        let operations = steps.filter { $0.operation.kind != .wait }.map(\.operation.kind.rawValue)
+        var words: [String] = []
+        for word in operations + placedFaults.map(\.fault.kind.rawValue) where words.last != word {
+            words.append(word)
+        }
+        return words.prefix(6).joined(separator: "-")
+    }
+
+    /// The ID of the contract clause that the history tests when a backend shows only effects, such
+    /// as pushes, and no state.
+    var effectsClause: String {
+        placedFaults.last.map(\.fault.clause) ?? "S-31"
+    }
+
+    /// The ID of the contract clause that the history tests: the clause of the last fault, or
+    /// without faults the clause of the last operation.
+    package var clause: String {
+        if let placedFault = placedFaults.last { return placedFault.fault.clause }
+        if steps.contains(where: { $0.operation.environment == "SANDBOX" }) { return "S-19" }
+        let operations = steps.filter { ![.wait, .register].contains($0.operation.kind) }
+        if let last = operations.last, last.operation.knownBy != nil { return "S-20" }
+        guard let last = operations.last ?? steps.last else { return "S-10" }
+        if last.operation.isPurchaselyPlan { return last.operation.planClause }
+        return switch last.operation.kind {
+        case .purchase:
+            people.contains { $0.arrival == .unknown }
+                ? "S-20"
+                : HistoryGenerator.oneTimeProducts.contains(last.operation.product ?? "")
+                    ? "S-16" : "S-10"
+        case .cancel, .refund, .reverseRefund: "S-11"
+        case .uncancel, .renew, .recover: "S-13"
+        case .billingIssue: "S-12"
+        case .changeProduct: "S-14"
+        case .expire: "S-15"
+        case .transfer: "S-17"
+        case .irrelevantEvent: last.operation.type == HistoryModel.testType ? "S-18" : "S-08"
+        case .register: "S-21"
+        case .signUp: "S-26"
+        case .logIn: "S-28"
+        case .pause, .resume, .extend, .grant, .revoke, .temporaryGrant, .share, .unshare, .wait:
+            "S-10"
+        }
+    }
+}
+
+extension HistoryOperation {
+    /// The ID of the contract clause that an operation on a Purchasely plan tests.
+    fileprivate var planClause: String {
+        if environment == "SANDBOX" { return "P-09" }
+        return switch kind {
+        case .transfer: "P-07"
+        case .billingIssue, .purchase: "P-09"
+        case .cancel, .uncancel, .irrelevantEvent: "P-05"
+        case .renew, .recover, .expire, .refund, .changeProduct, .pause, .resume, .extend, .grant,
+            .revoke, .reverseRefund, .temporaryGrant, .share, .unshare, .register, .signUp,
+            .logIn, .wait:
+            "P-08"
+        }
+    }
+}

@@ -1,0 +1,505 @@
+internal import Conformance
+internal import Providers
+
+/// A model of the stores, RevenueCat and the users in a generated customer history.
+///
+/// It derives the events that each operation causes, and the state that the backend must have for
+/// each user afterwards.
+///
+/// The operations run on the same simulated stores that the fakes use, so that no history contains
+/// an event that no store sends.
+package struct HistoryModel: Sendable {
+    /// The reason why an operation cannot happen in a history.
+    ///
+    /// The reason is never shown to a user.
+    package struct ImpossibleOperation: Error, Hashable, Sendable {
+        package let reason: String
+    }
+
+    /// A webhook event, with the step of the history that caused it.
+    package struct StepEvent: Hashable, Sendable {
+        /// The ID of the step that caused the event.
+        package var step: Int
+        /// The index of the event among all events of its step, counted from 0.
+        package var index: Int
+        package var message: ProviderEvent
+        /// The state of the purchase before this event happened.
+        package var before: PurchaseState
+    }
+
+    /// The time at which a backend's state is read at the end, relative to the start of the run.
+    ///
+    /// `base` is one hour before the real time.
+    static let finalReadTime: Duration = .seconds(3600)
+    /// The maximum duration of a campaign.
+    ///
+    /// The last histories of a campaign use the same times as the first histories.
+    package static let campaignTimeMax: Duration = .seconds(18 * 3600)
+    /// The times at which no paid period may end, because the end could pass while the campaign
+    /// runs.
+    static let unsafePeriodEnds: ClosedRange<Duration> =
+        .seconds(-1800)...(finalReadTime + campaignTimeMax + .seconds(3600))
+
+    static let zero = Instant(milliseconds: 1_800_000_000_000)
+
+    private var store: RevenueCatState
+    private(set) var plans = PlanModel()
+    private(set) var notes = HistoryNotes()
+    private(set) var accounts = HistoryAccounts()
+    private(set) var names = HistoryNames()
+    /// The names of the users that the app registers before the first operation.
+    let registered: Set<String>
+    /// The names of the users that events or the app have named to the backend.
+    private(set) var known: Set<String>
+    private var lastTime: Duration?
+    /// The names of the users that an event other than TEST has named.
+    private var usersEverNamed: Set<String> = []
+    /// The time of each user's latest event.
+    private var lastEventTime: [String: Duration] = [:]
+
+    typealias PurchaseKey = HistoryNotes.PurchaseKey
+
+    package init(_ people: [CustomerHistory.Person]) {
+        var settings = RevenueCatSettings()
+        // The simulated stores send an expiration event without delay, because a delay would make
+        // no difference.
+        settings.expirationDelaySeconds = 0
+        store = RevenueCatState(key: nil, settings: settings)
+        registered = Set(people.filter { $0.arrival == .registered }.map(\.name))
+        known = registered
+    }
+
+    // MARK: Operations
+
+    /// Advances the simulated stores to the time of a step, and then carries out the operation of
+    /// the step.
+    ///
+    /// - Parameter step: The step of the history. Its time must not be before the time of the
+    ///   previous step.
+    /// - Returns: The events that the step caused, in the order in which they happened.
+    /// - Throws: The reason why the operation cannot happen; the model must not be used afterwards.
+    package mutating func perform(_ step: CustomerHistory.Step) throws(ImpossibleOperation)
+        -> [StepEvent]
+    {
+        let operation = step.operation
+        guard operation.time <= .zero, lastTime.map({ $0 <= operation.time }) ?? true else {
+            throw ImpossibleOperation(
+                reason: "the time is before the previous step or after the start of the run"
+            )
+        }
+        lastTime = operation.time
+        var stepEvents: [StepEvent] = []
+        while let next = store.nextChangeTime, next <= Self.zero + operation.time {
+            let before = states(at: next)
+            store.advance(to: next)
+            try collectEvents(into: &stepEvents, of: step, isDue: true, before)
+        }
+        try checkUserIDs(operation)
+        if operation.isPurchaselyPlan {
+            try addPlanEvents(of: operation, step, &stepEvents)
+            return try sortedByTime(stepEvents)
+        }
+        try check(operation)
+        let before = states(at: Self.zero + operation.time)
+        switch operation.kind {
+        case .wait: break
+        case .signUp: try accounts.signUp(operation.user)
+        case .logIn: try logIn(operation)
+        case .register: known.insert(operation.user)
+        case .irrelevantEvent:
+            stepEvents.append(try irrelevantEvent(operation, step, stepEvents.count))
+        case .purchase, .renew, .cancel, .uncancel, .pause, .resume, .extend, .refund, .expire,
+            .transfer, .grant, .revoke, .billingIssue, .recover, .changeProduct, .reverseRefund,
+            .temporaryGrant, .share, .unshare:
+            try carryOut(operation)
+            try collectEvents(into: &stepEvents, of: step, isDue: false, before)
+        }
+        return try sortedByTime(stepEvents)
+    }
+
+    /// Sorts events by the time at which they happened, because the simulated stores list them by
+    /// purchase.
+    private mutating func sortedByTime(_ stepEvents: [StepEvent]) throws(ImpossibleOperation)
+        -> [StepEvent]
+    {
+        for (person, owner) in accounts.joined where haveSameProductTwice(person, owner) {
+            // A backend may store purchases by product (X-10 allows this). It could not distinguish
+            // two purchases of the same product.
+            throw ImpossibleOperation(reason: "two users of one account have had the same product")
+        }
+        let sorted = stepEvents.enumerated().sorted {
+            ($0.element.message.time, $0.offset) < ($1.element.message.time, $1.offset)
+        }.map(\.element)
+        for event in sorted {
+            for user in event.message.users {
+                // Two events of one user at the same time have no order that a backend could
+                // restore (S-09).
+                guard lastEventTime[user].map({ $0 < event.message.time }) ?? true else {
+                    throw ImpossibleOperation(reason: "a user has two events at the same time")
+                }
+                lastEventTime[user] = event.message.time
+                if event.message.type != Self.testType { usersEverNamed.insert(user) }
+            }
+        }
+        return sorted.enumerated().map { index, item in
+            var stepEvents = item
+            stepEvents.index = index
+            return stepEvents
+        }
+    }
+
+    private mutating func addPlanEvents(
+        of operation: HistoryOperation,
+        _ step: CustomerHistory.Step,
+        _ stepEvents: inout [StepEvent]
+    ) throws(ImpossibleOperation) {
+        for person in [operation.user, operation.from].compactMap(\.self)
+        where accounts.hasUndeterminedOwner(person) {
+            guard operation.kind != .transfer else {
+                throw ImpossibleOperation(
+                    reason: "after a login it is undetermined which user owns the purchases"
+                )
+            }
+        }
+        for (message, before) in try plans.perform(operation) {
+            if !message.isSandbox { known.formUnion(message.users) }
+            stepEvents.append(
+                StepEvent(step: step.id, index: stepEvents.count, message: message, before: before)
+            )
+        }
+    }
+
+    private mutating func logIn(_ operation: HistoryOperation) throws(ImpossibleOperation) {
+        guard let owner = operation.from else {
+            throw ImpossibleOperation(reason: "the login names no account")
+        }
+        try accounts.logIn(operation.user, owner: owner)
+    }
+
+    private mutating func carryOut(_ operation: HistoryOperation) throws(ImpossibleOperation) {
+        let action = try Self.action(operation)
+        // A deferred product change takes effect before the end of the period when the store
+        // charges early.
+        if let heldPurchase = heldPurchase(of: operation), let end = heldPurchase.expires,
+            operation.kind == .changeProduct && !operation.isDeferred
+                || operation.kind == .renew && heldPurchase.nextProductID != nil
+        {
+            notes.recordShortenedPeriod(operation.user, end - Self.zero)
+        }
+        if operation.kind == .transfer, let from = operation.from {
+            notes.transferPurchases(purchases(of: from), from, operation.user)
+        }
+        do throws(StoreAction.Refusal) {
+            try store.carryOut(action, at: Self.zero + operation.time)
+        } catch {
+            throw ImpossibleOperation(reason: error.description)
+        }
+    }
+
+    /// The event type that the dashboard's test button sends.
+    static let testType = "TEST"
+
+    /// Event types that change no subscription and therefore need no model (S-08, S-18; RevenueCat
+    /// fact sheet 2.6).
+    package static let irrelevantEventTypes = [
+        testType, "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
+        "PRICE_INCREASE_CONSENT_REQUIRED", "PRICE_INCREASE_CONSENT_APPROVED",
+        "PAYWALL_IMPRESSION", "PAYWALL_CLOSE", "PAYWALL_CANCEL", "PAYWALL_EXIT_OFFER",
+        "PAYWALL_COMPONENT_INTERACTED", "SUBSCRIBER_ALIAS", "PURCHASE_REDEEMED",
+        ProviderEvent.unknownType,
+    ]
+
+    /// Returns whether any event other than the dashboard's TEST named the user, so that the
+    /// backend may have created the user.
+    func isNamedByEvent(_ user: String) -> Bool { usersEverNamed.contains(user) }
+
+    private mutating func irrelevantEvent(
+        _ operation: HistoryOperation,
+        _ step: CustomerHistory.Step,
+        _ index: Int
+    ) throws(ImpossibleOperation) -> StepEvent {
+        guard let type = operation.type, Self.irrelevantEventTypes.contains(type) else {
+            throw ImpossibleOperation(
+                reason:
+                    "'\(operation.type ?? "")' is not one of the event types that change no subscription"
+            )
+        }
+        let heldPurchase = heldPurchase(of: operation)
+        // In this model, a web purchase is redeemed by a user who already has the purchase.
+        guard type != "PURCHASE_REDEEMED" || heldPurchase?.store == "RC_BILLING" else {
+            throw ImpossibleOperation(reason: "the user has no web purchase to redeem")
+        }
+        var spec = EventSpec(
+            type: type,
+            user: operation.user,
+            product: heldPurchase?.productID ?? Self.monthly
+        )
+        spec.time = operation.time
+        spec.store = heldPurchase?.store ?? spec.store
+        spec.environment = heldPurchase?.environment ?? spec.environment
+        if let heldPurchase {
+            spec.purchased = heldPurchase.purchased - Self.zero
+            spec.expires = heldPurchase.expires.map { $0 - Self.zero }
+        }
+        return StepEvent(
+            step: step.id,
+            index: index,
+            message: .event(spec),
+            before: PurchaseState(heldPurchase, at: Self.zero + operation.time)
+        )
+    }
+
+    static let monthly = "premium_monthly"
+
+    // MARK: Events
+
+    private mutating func collectEvents(
+        into stepEvents: inout [StepEvent],
+        of step: CustomerHistory.Step,
+        isDue: Bool,
+        _ before: [PurchaseKey: PurchaseState]
+    ) throws(ImpossibleOperation) {
+        for event in store.takeEvents() {
+            guard var spec = spec(event) else { continue }
+            let alias = spec.type == "TRANSFER" && !isDue ? step.operation.additionalID : nil
+            if let alias { spec.from.insert(alias, at: 0) }
+            try notes.checkTransaction(spec, event["original_transaction_id"]?.string)
+            notes.record(spec)
+            if let user = spec.user {
+                // A backend may store sandbox users separately, or not at all (S-19).
+                let isSandbox = spec.environment == "SANDBOX"
+                if !isSandbox { known.insert(user) }
+                notes.recordProduct(user, spec.product, isSandbox: isSandbox)
+                // Events that became due before the operation name the user by the usual ID,
+                // whichever ID the operation uses.
+                let isOwn = !isDue && user == step.operation.user
+                spec.knownBy = try names.known(spec, user, by: isOwn ? step.operation.knownBy : nil)
+            }
+            // A backend need not know a user by an ID that a TRANSFER lists only as an alias.
+            known.formUnion((spec.from + spec.to).filter { $0 != alias })
+            names.recordTransfer(spec.from + spec.to, alias: alias)
+            let heldPurchase = spec.user.map { PurchaseKey(user: $0, product: spec.product) }
+            stepEvents.append(
+                StepEvent(
+                    step: step.id,
+                    index: stepEvents.count,
+                    message: .event(spec),
+                    before: heldPurchase.flatMap { before[$0] } ?? .none
+                )
+            )
+        }
+    }
+
+    /// Returns an event of the simulated stores as a contract writes it; nil for an event without a
+    /// type or a time.
+    private mutating func spec(_ event: JSONObject) -> EventSpec? {
+        guard let type = event["type"]?.string, let time = relativeTime(event["event_timestamp_ms"])
+        else { return nil }
+        var spec = EventSpec(type: type, user: event["app_user_id"]?.string)
+        spec.time = time
+        spec.store = event["store"]?.string ?? spec.store
+        spec.environment = event["environment"]?.string ?? spec.environment
+        if type == "TRANSFER" {
+            spec.user = nil
+            spec.from = event["transferred_from"]?.array?.compactMap(\.string) ?? []
+            spec.to = event["transferred_to"]?.array?.compactMap(\.string) ?? []
+            return spec
+        }
+        spec.product = Self.withoutBasePlan(event["product_id"]?.string) ?? spec.product
+        spec.newProduct = Self.withoutBasePlan(event["new_product_id"]?.string)
+        let period = event["period_type"]?.string ?? "NORMAL"
+        spec.period = period == "PROMOTIONAL" ? "NORMAL" : period
+        spec.purchased = relativeTime(event["purchased_at_ms"])
+        spec.expires = relativeTime(event["expiration_at_ms"])
+        spec.isLifetime = spec.expires == nil
+        spec.grace = relativeTime(event["grace_period_expiration_at_ms"])
+        spec.reason = (event["cancel_reason"] ?? event["expiration_reason"])?.string
+        if event["is_trial_conversion"]?.bool == true { spec.reason = "TRIAL_CONVERSION" }
+        if event["is_family_share"]?.bool == true {
+            // A family share has no first transaction here, because no source defines which
+            // transaction ID a family member's events have.
+            spec.isFamilyShared = true
+            return spec
+        }
+        guard let user = spec.user else { return spec }
+        return notes.origin(
+            of: spec,
+            purchases(of: user),
+            event["original_transaction_id"]?.string
+        )
+    }
+
+    private func relativeTime(_ value: JSONValue?) -> Duration? {
+        value?.int64.map { Instant(milliseconds: $0) - Self.zero }
+    }
+
+    /// Returns the product ID without Google Play's base plan.
+    ///
+    /// The code that creates the webhook event adds the base plan.
+    private static func withoutBasePlan(_ product: String?) -> String? {
+        product?.split(separator: ":").first.map(String.init)
+    }
+
+    // MARK: State
+
+    /// Returns the kind of ID by which the backend currently knows the user.
+    func knownIDKind(of user: String) -> HistoryNames.KnownIDKind { names.knownIDKind(of: user) }
+
+    /// Returns whether the backend knows the user only by an anonymous ID that no event has linked
+    /// to the user.
+    func isKnownOnlyAnonymously(_ user: String) -> Bool {
+        names.knownIDKind(of: user) == .anonymousID
+    }
+
+    /// Returns whether any earlier event named the user only by an anonymous ID.
+    func wasAnonymous(_ user: String) -> Bool { names.usersEverAnonymous.contains(user) }
+
+    func purchases(of user: String) -> [Purchase] { store.customer(user)?.purchases ?? [] }
+
+    func heldPurchase(of operation: HistoryOperation) -> Purchase? {
+        guard let product = operation.product else { return nil }
+        let owner = operation.kind == .transfer ? operation.from ?? operation.user : operation.user
+        return purchases(of: owner).last { $0.productID == product }
+    }
+
+    /// Returns the state of each user's purchases at a time, by user and product.
+    private func states(at time: Instant) -> [PurchaseKey: PurchaseState] {
+        var states: [PurchaseKey: PurchaseState] = [:]
+        for user in known.union(notes.productsEverHad.keys) {
+            for purchase in purchases(of: user) {
+                states[PurchaseKey(user: user, product: purchase.productID)] =
+                    PurchaseState(purchase, at: time)
+            }
+        }
+        return states
+    }
+
+    /// Returns the purchases and Purchasely plans of a user, with their states at a time.
+    func heldPurchases(of user: String, at time: Duration) -> [HeldPurchase] {
+        purchases(of: user).map {
+            HeldPurchase(
+                product: $0.productID,
+                store: $0.store,
+                environment: $0.environment,
+                state: PurchaseState($0, at: Self.zero + time)
+            )
+        }
+            + plans.heldPurchases(of: user).map {
+                HeldPurchase(
+                    product: $0.plan,
+                    store: ProviderEvent.purchaselyStore,
+                    environment: $0.environment,
+                    state: $0.state
+                )
+            }
+    }
+
+    /// Returns the states of all other purchases that the users of an event have at the time of the
+    /// event.
+    func otherPurchases(of message: ProviderEvent) -> Set<HistoryCoverage.OtherPurchase> {
+        Set(
+            message.users.flatMap { heldPurchases(of: $0, at: message.time) }
+                .filter { $0.product != message.product }
+                .map { HistoryCoverage.OtherPurchase(state: $0.state, isSandbox: $0.isSandbox) }
+        )
+    }
+
+    struct HeldPurchase: Hashable, Sendable {
+        let product: String
+        let store: String
+        let environment: String
+        let state: PurchaseState
+
+        var isSandbox: Bool { environment == "SANDBOX" }
+        var isPurchaselyPlan: Bool { store == ProviderEvent.purchaselyStore }
+    }
+
+    /// Whether a paid period ends at a time that the real clock could reach while the campaign
+    /// runs.
+    package var hasUnsafePeriodEnd: Bool {
+        notes.productsEverHad.keys.contains { user in
+            purchases(of: user).contains { purchase in
+                [purchase.expires, purchase.graceEnd].contains { end in
+                    end.map { Self.unsafePeriodEnds.contains($0 - Self.zero) } ?? false
+                }
+            }
+                || (notes.shortenedPeriodEnds[user] ?? []).contains(
+                    where: Self.unsafePeriodEnds.contains
+                )
+        } || plans.heldPurchases.contains { $0.end.map(Self.unsafePeriodEnds.contains) ?? false }
+    }
+
+    /// Whether two purchases of one user end within one second.
+    ///
+    /// RevenueCat's REST API has no finer times. If two purchases have ended, no source defines
+    /// which of them the REST API shows.
+    var hasSimultaneousEnds: Bool {
+        notes.productsEverHad.keys.contains { user in
+            let ends = purchases(of: user).compactMap(\.expires).sorted()
+            return zip(ends, ends.dropFirst()).contains { $1 - $0 < .seconds(1) }
+        }
+    }
+
+    // MARK: Store actions
+
+    private static func action(_ operation: HistoryOperation) throws(ImpossibleOperation)
+        -> StoreAction
+    {
+        guard let kind = StoreAction.Kind(operation.kind) else {
+            throw ImpossibleOperation(
+                reason: "'\(operation.kind.rawValue)' is not an operation of a store"
+            )
+        }
+        var action = StoreAction(kind, user: operation.user)
+        action.from = operation.from
+        action.product = operation.product ?? action.product
+        action.newProduct = operation.newProduct
+        action.store = operation.store ?? action.store
+        action.environment = operation.effectiveEnvironment
+        action.period = operation.period ?? action.period
+        action.reason = operation.reason
+        action.isAtPeriodEnd = operation.isDeferred
+        switch operation.kind {
+        case .billingIssue: action.grace = operation.span
+        case .extend, .pause, .temporaryGrant: action.by = operation.span
+        case .grant: action.duration = operation.reason
+        case .purchase, .renew, .cancel, .uncancel, .resume, .refund, .expire, .transfer, .revoke,
+            .recover, .changeProduct, .reverseRefund, .share, .unshare, .irrelevantEvent, .register,
+            .signUp,
+            .logIn, .wait:
+            break
+        }
+        return action
+    }
+}
+
+extension HistoryOperation {
+    var effectiveEnvironment: String { environment ?? "PRODUCTION" }
+}
+
+extension StoreAction.Kind {
+    fileprivate init?(_ kind: HistoryOperation.Kind) {
+        switch kind {
+        case .purchase: self = .purchase
+        case .renew: self = .renew
+        case .cancel: self = .cancel
+        case .uncancel: self = .uncancel
+        case .pause: self = .pause
+        case .resume: self = .resume
+        case .extend: self = .extend
+        case .refund: self = .refund
+        case .expire: self = .expire
+        case .transfer: self = .transfer
+        case .grant: self = .grant
+        case .revoke: self = .revoke
+        case .billingIssue: self = .billingIssue
+        case .recover: self = .recover
+        case .changeProduct: self = .changeProduct
+        case .reverseRefund: self = .reverseRefund
+        case .temporaryGrant: self = .temporaryGrant
+        case .share: self = .familyShare
+        case .unshare: self = .stopFamilyShare
+        case .irrelevantEvent, .register, .signUp, .logIn, .wait: return nil
+        }
+    }
+}

@@ -1,0 +1,215 @@
+internal import Conformance
+internal import Providers
+
+/// Facts about the users' purchases in a history that the simulated stores do not record.
+struct HistoryNotes: Sendable {
+    struct PurchaseKey: Hashable, Sendable {
+        let user: String
+        let product: String
+    }
+
+    /// The IDs of all products that a user ever had, by the name of the user.
+    private(set) var productsEverHad: [String: Set<String>] = [:]
+    /// The products that a user had only in the sandbox.
+    private var sandboxPurchases: Set<PurchaseKey> = []
+    /// The original ends of periods that a product change cut short, by user.
+    ///
+    /// No event reports these ends.
+    private(set) var shortenedPeriodEnds: [String: [Duration]] = [:]
+    /// Purchases whose refund was reversed and that had no payment since.
+    ///
+    /// No source defines whether such purchases renew. Effect table C.1 leaves the flags unchanged,
+    /// and the store keeps charging.
+    private(set) var reversedRefunds: Set<PurchaseKey> = []
+    /// Purchases that ended and had no payment since.
+    ///
+    /// The fact sheets leave open whether such a purchase still shows a charge that failed earlier
+    /// (S-13; defect X-11).
+    private(set) var endedPurchases: Set<PurchaseKey> = []
+    /// Purchases that continue under another product after a product change.
+    private(set) var replacedPurchases: Set<PurchaseKey> = []
+    /// The store's ID of the first transaction of each purchase.
+    private var transactions: [PurchaseKey: String] = [:]
+    /// The purchases that are temporary grants during a store outage.
+    private var temporaryGrants: Set<PurchaseKey> = []
+    /// The names of the users who paid for a purchase after their temporary grant.
+    private(set) var usersPayingSinceGrant: Set<String> = []
+    /// The original ends of the temporary grants, by the name of the user.
+    private var temporaryGrantEnds: [String: [Duration]] = [:]
+    /// The first buyer of a purchase that now belongs to another user.
+    ///
+    /// The key is the current owner and the product.
+    private var firstBuyers: [PurchaseKey: String] = [:]
+    /// The product of the first transaction of a purchase.
+    ///
+    /// The key is the current owner and product.
+    private var firstProducts: [PurchaseKey: String] = [:]
+
+    mutating func recordProduct(_ user: String, _ product: String, isSandbox: Bool = false) {
+        productsEverHad[user, default: []].insert(product)
+        if isSandbox { sandboxPurchases.insert(PurchaseKey(user: user, product: product)) }
+    }
+
+    /// Returns whether the user has had exactly one product, not counting sandbox products.
+    func hadExactlyOneProduct(_ user: String) -> Bool {
+        (productsEverHad[user] ?? []).count {
+            !sandboxPurchases.contains(PurchaseKey(user: user, product: $0))
+        } == 1
+    }
+
+    /// Records the original end of a period that a product change cut short for a user.
+    mutating func recordShortenedPeriod(_ user: String, _ end: Duration) {
+        shortenedPeriodEnds[user, default: []].append(end)
+    }
+
+    /// Returns whether both users have had the same product from two separate purchases, refunded
+    /// or not.
+    func haveSameProductTwice(_ one: String, _ other: String) -> Bool {
+        let both = (productsEverHad[one] ?? []).intersection(productsEverHad[other] ?? [])
+        return both.contains { product in
+            origin(of: one, product) != origin(of: other, product)
+        }
+    }
+
+    /// Returns whether another user bought the product, and the user then received it in a
+    /// transfer.
+    func wasTransferred(to user: String, _ product: String) -> Bool {
+        firstBuyers[PurchaseKey(user: user, product: product)].map { $0 != user } ?? false
+    }
+
+    /// Returns the first buyer of a product that the user has, and the product of the first
+    /// transaction.
+    private func origin(of user: String, _ product: String) -> PurchaseKey {
+        let purchaseKey = PurchaseKey(user: user, product: product)
+        return PurchaseKey(
+            user: firstBuyers[purchaseKey] ?? user,
+            product: firstProducts[purchaseKey] ?? product
+        )
+    }
+
+    mutating func transferPurchases(_ purchases: [Purchase], _ from: String, _ to: String) {
+        for purchase in purchases {
+            let old = PurchaseKey(user: from, product: purchase.productID)
+            let new = PurchaseKey(user: to, product: purchase.productID)
+            firstBuyers[new] = firstBuyers[old] ?? from
+            firstProducts[new] = firstProducts[old]
+            recordProduct(to, purchase.productID)
+            if temporaryGrants.contains(old) { temporaryGrants.insert(new) }
+            if reversedRefunds.remove(old) != nil { reversedRefunds.insert(new) }
+            if endedPurchases.remove(old) != nil { endedPurchases.insert(new) }
+            if replacedPurchases.remove(old) != nil { replacedPurchases.insert(new) }
+        }
+        shortenedPeriodEnds[to, default: []] += shortenedPeriodEnds[from] ?? []
+        shortenedPeriodEnds[from] = nil
+        temporaryGrantEnds[to, default: []] += temporaryGrantEnds[from] ?? []
+        if usersPayingSinceGrant.contains(from) {
+            // No source defines which of the two users keeps the temporary grant, so both are
+            // marked.
+            usersPayingSinceGrant.insert(to)
+        } else {
+            temporaryGrantEnds[from] = nil
+        }
+    }
+
+    /// Returns whether a user's temporary grant may still give access in parallel with a later
+    /// purchase.
+    ///
+    /// No source documents that a purchase ends the grant (RevenueCat fact sheet 3, row 25, "on
+    /// until X").
+    func mayHaveTemporaryAccess(_ user: String, at time: Duration) -> Bool {
+        usersPayingSinceGrant.contains(user)
+            && (temporaryGrantEnds[user] ?? []).contains { $0 > time }
+    }
+
+    mutating func record(_ spec: EventSpec) {
+        guard let user = spec.user else { return }
+        let purchaseKey = PurchaseKey(user: user, product: spec.product)
+        switch spec.type {
+        case "TEMPORARY_ENTITLEMENT_GRANT":
+            if let end = spec.expires { temporaryGrantEnds[user, default: []].append(end) }
+        case "REFUND_REVERSED": reversedRefunds.insert(purchaseKey)
+        case "EXPIRATION": endedPurchases.insert(purchaseKey)
+        case "INITIAL_PURCHASE", "RENEWAL":
+            reversedRefunds.remove(purchaseKey)
+            endedPurchases.remove(purchaseKey)
+            recordPayment(of: user)
+        case "NON_RENEWING_PURCHASE": recordPayment(of: user)
+        // The other types of events change nothing that is recorded here.
+        default: break
+        }
+    }
+
+    private mutating func recordPayment(of user: String) {
+        if temporaryGrants.contains(where: { $0.user == user }) {
+            usersPayingSinceGrant.insert(user)
+        }
+    }
+
+    /// Checks that a contract can name the first transaction of an event without ambiguity.
+    ///
+    /// A contract names a purchase's first transaction by the buyer and the product. Therefore each
+    /// pair of buyer and product may have one first transaction only.
+    mutating func checkTransaction(
+        _ spec: EventSpec,
+        _ transaction: String?
+    ) throws(HistoryModel.ImpossibleOperation) {
+        guard let user = spec.user else { return }
+        if spec.type == "TEMPORARY_ENTITLEMENT_GRANT" {
+            let purchaseKey = PurchaseKey(user: user, product: spec.product)
+            guard temporaryGrants.insert(purchaseKey).inserted else {
+                throw HistoryModel.ImpossibleOperation(
+                    reason: "the contract could not distinguish two temporary grants of one product"
+                )
+            }
+        }
+        guard let transaction, spec.isFamilyShared != true else { return }
+        let name = PurchaseKey(user: spec.boughtBy ?? user, product: spec.continues ?? spec.product)
+        let known = transactions[name]
+        // The actual purchase later replaces a temporary grant, so the transaction ID of the grant
+        // is not recorded.
+        let isTemporary = transaction.hasPrefix("tmp_")
+        guard known == nil || known == transaction else {
+            throw HistoryModel.ImpossibleOperation(
+                reason: "the contract could not distinguish two transactions of one product"
+            )
+        }
+        if !isTemporary { transactions[name] = transaction }
+    }
+
+    /// Adds to an event the buyer and the product of the first transaction, when they differ from
+    /// the event's own user and product.
+    ///
+    /// - Parameters:
+    ///   - spec: The event to complete.
+    ///   - purchases: The purchases of the event's user.
+    ///   - first: The ID of the first transaction in the event.
+    /// - Returns: The completed event.
+    mutating func origin(
+        of spec: EventSpec,
+        _ purchases: [Purchase],
+        _ first: String?
+    ) -> EventSpec {
+        guard let user = spec.user else { return spec }
+        var spec = spec
+        let purchaseKey = PurchaseKey(user: user, product: spec.product)
+        let others = purchases.filter {
+            $0.productID != spec.product && $0.originalTransactionID == first
+        }
+        if firstProducts[purchaseKey] == nil {
+            // This purchase continues the first transaction of another purchase, after a product
+            // change.
+            let other = others.first.map { PurchaseKey(user: user, product: $0.productID) }
+            firstProducts[purchaseKey] =
+                other.map { firstProducts[$0] ?? $0.product } ?? spec.product
+            if let other { firstBuyers[purchaseKey] = firstBuyers[other] }
+        }
+        if let own = firstProducts[purchaseKey], own != spec.product {
+            spec.continues = own
+            for other in others {
+                replacedPurchases.insert(PurchaseKey(user: user, product: other.productID))
+            }
+        }
+        spec.boughtBy = firstBuyers[purchaseKey]
+        return spec
+    }
+}

@@ -1,0 +1,40 @@
+package import Conformance
+
+extension HistoryScript {
+    /// Returns the shortest beginning of the history at whose end the backend already returned a
+    /// wrong state.
+    ///
+    /// - Parameters:
+    ///   - evidence: The recorded requests and responses from the run of the whole history.
+    ///   - means: The capabilities of the backend.
+    /// - Returns: The beginning of the history; nil when every probe returned the expected state.
+    ///   The caller must run the beginning separately, because the backend may only have needed
+    ///   more time.
+    package func firstWrongPrefix(in evidence: CaseEvidence, _ means: Capabilities)
+        -> CustomerHistory?
+    {
+        quietPoints.first { showsWrongState($0, evidence, means) }?.prefix
+    }
+
+    private func showsWrongState(
+        _ point: QuietPoint,
+        _ evidence: CaseEvidence,
+        _ means: Capabilities
+    ) -> Bool {
+        guard let script = try? HistoryScript(point.prefix, means, id: contract.id),
+            let next = evidence.subject.attempts(of: point.next).first?.sequence
+        else { return false }
+        let plan = CasePlan(script.contract)
+        var record = evidence.subject
+        record.exchanges.removeAll { $0.sequence >= next }
+        record.plan = plan.subject
+        let before = CaseEvidence(
+            plan: plan,
+            subject: record,
+            baselines: [],
+            profile: evidence.profile,
+            sight: evidence.sight
+        )
+        return Judge.judge(before).verdict == .failed
+    }
+}

@@ -1,0 +1,215 @@
+internal import Conformance
+
+extension CustomerHistory {
+    /// Smaller variants of a failed history, the smallest first: without the end, without one user
+    /// or product, or without single faults and operations.
+    ///
+    /// A variant may be impossible in real stores; the caller must check this.
+    package var shorter: [CustomerHistory] {
+        var found: [CustomerHistory] = []
+        // The beginnings of the history find the shortest part that still fails, first by halves,
+        // then one step at a time.
+        var ends = Set<Int>()
+        for share in [0.25, 0.5, 0.75] { ends.insert(Int(Double(steps.count) * share)) }
+        ends.insert(steps.count - 2)
+        for end in ends.sorted() where end >= 0 && end < steps.count - 1 {
+            var history = prefix(through: steps[end].id)
+            history.hasBaseline = hasBaseline
+            found.append(history)
+        }
+        if placedFaults.count > 1 {
+            var history = self
+            history.placedFaults = []
+            found.append(history)
+        }
+        for person in people where people.count > 1 {
+            let theirs = steps.filter { $0.operation.people.contains(person.name) }
+            for var history in without(Set(theirs.map(\.id))) {
+                history.people.removeAll { $0.name == person.name }
+                found.append(history)
+            }
+        }
+        // The operations on one product are removed together, because a refund makes no sense
+        // without its purchase.
+        let products = Set(steps.compactMap(\.operation.product)).sorted()
+        for product in products where products.count > 1 {
+            let operations = steps.filter { $0.operation.product == product }
+            if operations.count > 1 {
+                found += without(Set(operations.map(\.id))).map(\.withoutInactivePeople)
+            }
+        }
+        for index in placedFaults.indices {
+            var history = self
+            history.placedFaults.remove(at: index)
+            found.append(history)
+        }
+        for index in steps.indices where steps.count > 1 {
+            found += without([steps[index].id]).map(\.withoutInactivePeople)
+        }
+        return found + withoutPairs
+    }
+
+    /// The maximum number of operations for which pairs are also removed together.
+    ///
+    /// A grant and its end, for example, cannot be removed one by one.
+    private static let pairOperationsMax = 8
+
+    private var withoutPairs: [CustomerHistory] {
+        guard (3...Self.pairOperationsMax).contains(steps.count) else { return [] }
+        return steps.indices.flatMap { first in
+            steps.indices.dropFirst(first + 1).flatMap { second in
+                without([steps[first].id, steps[second].id]).map(\.withoutInactivePeople)
+            }
+        }
+    }
+
+    /// Variants of the history with the same size that are easier to read, such as with the default
+    /// store and product and with round times.
+    package var simpler: [CustomerHistory] {
+        var found: [CustomerHistory] = []
+        func add(_ change: (inout CustomerHistory) -> Void) {
+            var history = self
+            change(&history)
+            if history != self { found.append(history) }
+        }
+        if withoutQuietPoints != self { found.append(withoutQuietPoints) }
+        add { $0.hasBaseline = false }
+        for index in people.indices { add { $0.people[index].arrival = .registered } }
+        for index in placedFaults.indices {
+            for simpler in placedFaults[index].fault.simpler {
+                add { $0.placedFaults[index].fault = simpler }
+            }
+        }
+        for index in steps.indices {
+            add { $0.steps[index].operation.knownBy = nil }
+            add { $0.steps[index].operation.additionalID = nil }
+            add { $0.steps[index].operation.period = nil }
+            add { $0.steps[index].operation.environment = nil }
+            add { $0.steps[index].operation.isDeferred = false }
+            add { history in
+                let operation = history.steps[index].operation
+                if operation.store != nil, !operation.isPurchaselyPlan {
+                    history.steps[index].operation.store = "APP_STORE"
+                }
+            }
+            add { history in
+                if history.steps[index].operation.kind != .grant {
+                    history.steps[index].operation.reason = nil
+                }
+            }
+        }
+        let products = Set(
+            steps.filter { !$0.operation.isPurchaselyPlan }.compactMap(\.operation.product)
+        )
+        if !products.contains(HistoryModel.monthly) {
+            for product in products.sorted() { add { $0.rename(product, HistoryModel.monthly) } }
+        }
+        for index in steps.indices { add { $0.roundGap(index) } }
+        for index in steps.indices.dropLast() {
+            for days in Self.periods {
+                let periods = (steps[index + 1].operation.time - steps[index].operation.time) / days
+                // Two operations cannot happen at the same time, so some time must remain between
+                // them.
+                for count in Set([Int(periods.rounded(.up)) - 1, 1]).sorted(by: >)
+                where count > 0 && Double(count) < periods {
+                    add { $0.moveLater(index, by: days * count) }
+                }
+            }
+        }
+        return found
+    }
+
+    // MARK: Parts
+
+    /// The history without quiet points, so that the backend's state is read only at the end.
+    package var withoutQuietPoints: CustomerHistory {
+        var history = self
+        for index in history.steps.indices { history.steps[index].isQuietPoint = false }
+        return history
+    }
+
+    /// Returns variants of the history without the steps with these IDs and without their faults.
+    ///
+    /// An event that became due before a removed step now becomes due before the next step. The
+    /// first variant moves the faults of the removed step to that next step.
+    private func without(_ removedIDs: Set<Int>) -> [CustomerHistory] {
+        var history = self
+        history.steps.removeAll { removedIDs.contains($0.id) }
+        var moved = history
+        history.placedFaults.removeAll { removedIDs.contains($0.operation) }
+        guard history.placedFaults.count < placedFaults.count else { return [history] }
+        for index in moved.placedFaults.indices
+        where removedIDs.contains(moved.placedFaults[index].operation) {
+            let position =
+                steps.firstIndex { $0.id == moved.placedFaults[index].operation } ?? steps.endIndex
+            let next = steps[position...].first { !removedIDs.contains($0.id) }
+            moved.placedFaults[index].operation = next?.id ?? -1
+        }
+        moved.placedFaults.removeAll { $0.operation < 0 }
+        return moved.placedFaults == history.placedFaults ? [history] : [moved, history]
+    }
+
+    /// The history without users who take part in no operation.
+    private var withoutInactivePeople: CustomerHistory {
+        let activePeople = Set(steps.flatMap(\.operation.people))
+        var history = self
+        history.people.removeAll { !activePeople.contains($0.name) }
+        return history
+    }
+
+    private mutating func rename(_ product: String, _ other: String) {
+        for index in steps.indices {
+            if steps[index].operation.product == product, !steps[index].operation.isPurchaselyPlan {
+                steps[index].operation.product = other
+            }
+        }
+    }
+
+    /// Common lengths of subscription periods, each of which ends with a renewal event.
+    private static let periods: [Duration] = [
+        .seconds(365 * 86_400), .seconds(30 * 86_400), .seconds(7 * 86_400),
+    ]
+
+    /// Moves the operation at an index, and all operations before it, later by a duration.
+    private mutating func moveLater(_ index: Int, by time: Duration) {
+        for earlier in 0...index { steps[earlier].operation.time += time }
+    }
+
+    /// Round time gaps to use between two operations when the length of the gap does not matter.
+    private static let roundGaps: [Duration] = [.seconds(60), .seconds(3600), .seconds(86_400)]
+
+    /// Moves the operation at an index, and all operations before it, so that the gap to the next
+    /// operation is a round time.
+    private mutating func roundGap(_ index: Int) {
+        let next = index + 1 < steps.count ? steps[index + 1].operation.time : .zero
+        let gap = next - steps[index].operation.time
+        guard !Self.roundGaps.contains(gap) else { return }
+        let wanted = Self.roundGaps.last { $0 < gap } ?? Self.roundGaps[0]
+        moveLater(index, by: gap - wanted)
+    }
+}
+
+extension HistoryFault {
+    /// Weaker variants of this fault, the weakest first.
+    fileprivate var simpler: [HistoryFault] {
+        func fewer(_ count: Int, _ make: (Int) -> HistoryFault) -> [HistoryFault] {
+            count > 1 ? [make(1), make(count - 1)] : []
+        }
+        return switch self {
+        case .duplicate(let count): fewer(count) { .duplicate($0) }
+        case .concurrentDuplicate(let count):
+            [.duplicate(1)] + fewer(count) { .concurrentDuplicate($0) }
+        case .redelivery(let after): fewer(after) { .redelivery(after: $0) }
+        case .delayed(let by): fewer(by) { .delayed(by: $0) }
+        case .answersLost(let count): fewer(count) { .answersLost($0) }
+        case .requestsCut(let count): fewer(count) { .requestsCut($0) }
+        case .hangUps(let count): fewer(count) { .hangUps($0) }
+        case .oneSignalError: [.oneSignalError(.status(500))]
+        case .revenueCatError: [.revenueCatError(.status(500))]
+        case .crash(let crash): [.crash(Crash(signal: crash.signal, moment: .sent))]
+        case .overlap: [.delayed(by: 1)]
+        case .registrationOverlap: [.register]
+        case .unknownType, .unknownFields, .reorderedKeys, .restart, .register: []
+        }
+    }
+}

@@ -1,0 +1,179 @@
+internal import Conformance
+
+/// One expectation about the state after a phone's history, in the form that contracts use.
+struct PhoneExpectation {
+    let clause: String
+    let apply: (inout AppExpectation) -> Void
+}
+
+extension PhoneModel {
+    /// Returns everything that a correct app must fulfill after this history.
+    func expectations(at sourceLocation: SourceLocation) -> [PhoneExpectation] {
+        var expectations = promises.map { name in
+            PhoneExpectation(clause: clause(of: name)) {
+                $0.promises.append(
+                    AppExpectation.RequiredInvariant(name: name, location: sourceLocation)
+                )
+            }
+        }
+        func show(_ clause: String, _ wanted: [(AppExpectation.Screen.Element, JSONValue, Bool)]) {
+            expectations.append(
+                PhoneExpectation(clause: clause) { app in
+                    for (element, value, isNot) in wanted {
+                        var screen = AppExpectation.Screen(
+                            element: element,
+                            wanted: value,
+                            location: sourceLocation
+                        )
+                        screen.isNot = isNot
+                        app.screens.append(screen)
+                    }
+                }
+            )
+        }
+        func send(_ clause: String, _ command: AppExpectation.Command) {
+            expectations.append(PhoneExpectation(clause: clause) { $0.commands.append(command) })
+        }
+        if let wanted = identity {
+            let identity = AppExpectation.Identity(
+                phone: NameUses.defaultPhoneName,
+                wanted: wanted,
+                location: sourceLocation
+            )
+            expectations.append(
+                PhoneExpectation(clause: identityClause(wanted)) { $0.identities.append(identity) }
+            )
+        }
+        // An app that waits for a response must give up at some time, so the page does not stay
+        // loading.
+        show("C-20", [(.loading, false, false)])
+        switch access {
+        case .no: show(hasLoggedOut ? "C-30" : "C-23", [(.access, false, false)])
+        // In another form, such as without decoding, a user ID is another user for RevenueCat.
+        case .yes where areValuesKeptRaw && hasSpecialCharacterIDs: break
+        case .yes: show("C-23", [(.access, true, false)])
+        case .undetermined: break
+        }
+        switch status {
+        case .unknown: show("C-25", [(.status, "none", true)])
+        case .active(let product):
+            show("C-25", [(.status, "active", false), (.product, .string(product), false)])
+        case nil: break
+        }
+        if let count = paywallCount, count > 0 {
+            send("C-16", command(BridgeCommand.salesScheme, at: count, nil, sourceLocation))
+        }
+        if hasRestoredHistoryID, !mayEffectsBeMissing, !areAllRegistrationsFailing {
+            var lock = command("setvault", at: 1, nil, sourceLocation)
+            (lock.role, lock.value) = (.lock, "true")
+            send("C-07", lock)
+        }
+        if vaultUser != nil, hasOnlyPageActions, !mayEffectsBeMissing, !isBrowser {
+            send("C-02", command("getpurchasehistory", at: 0, 0, sourceLocation))
+        }
+        return expectations
+    }
+
+    /// The IDs of the contract clauses that the history of a phone can test.
+    static var clauses: [String] {
+        let asked =
+            promises + [
+                .silent, .writesLockBeforeRegistering, .unguessable, .definesNativeCallbacks,
+                .registersSameUserID, .registrationPausesGrow,
+            ]
+        let others = [
+            "C-02", "C-05", "C-06", "C-16", "C-20", "C-23", "C-25", "C-26", "C-27", "C-28", "C-30",
+            "C-31", "C-34",
+        ]
+        return Set(asked.map(\.clause) + others).sorted()
+    }
+
+    private func command(
+        _ name: String,
+        at countMin: Int,
+        _ countMax: Int?,
+        _ sourceLocation: SourceLocation
+    ) -> AppExpectation.Command {
+        AppExpectation.Command(
+            name: name,
+            countMin: countMin,
+            countMax: countMax,
+            location: sourceLocation
+        )
+    }
+
+    private func clause(of promise: AppInvariant) -> String {
+        promise == .unchanged && ineffectiveUserAction == .login ? "C-27" : promise.clause
+    }
+
+    private func identityClause(_ wanted: AppExpectation.Identity.IdentityCondition) -> String {
+        if wanted == .changed { return hasLostIDAfterLogout ? "C-31" : "C-30" }
+        if case .notUser = wanted { return "C-06" }
+        if hasRestoredHistoryID || hasAdoptedHistoryID { return "C-06" }
+        return hasLoggedIn ? "C-28" : "C-05"
+    }
+
+    // MARK: Invariants
+
+    /// The invariants that a correct app keeps in an ordinary history.
+    private static let promises: [AppInvariant] = [
+        .usableIDs, .writesIDBeforeRegistering, .aliased, .endsWithOneUserID,
+        .retriesFailedRegistrations, .repeatsNoRegistration,
+        .completeRegistrations, .usesInstallIDAsDeviceID, .registeredBeforePaywall,
+        .paywallUsesCurrentID, .gated,
+        .singlePaywall, .encoded, .loginSendsCurrentID, .vaultReadsNeverOverlap,
+        .vaultHoldsNoPrivateValues, .unbroken,
+        .determinesUserIDOncePerPage,
+    ]
+
+    /// The invariants that a correct app keeps even when no registration succeeds.
+    private static let failedRegistrationInvariants: [AppInvariant] = [
+        .usableIDs, .registeredBeforePaywall, .singlePaywall, .encoded, .vaultHoldsNoPrivateValues,
+        .unbroken,
+        .vaultReadsNeverOverlap,
+    ]
+
+    /// The invariants that a correct app keeps when registrations are incomplete, because the
+    /// install ID is missing.
+    private static let missingInstallIDInvariants: [AppInvariant] = [
+        .usableIDs, .usesInstallIDAsDeviceID, .registeredBeforePaywall, .singlePaywall, .encoded,
+        .vaultHoldsNoPrivateValues, .unbroken, .vaultReadsNeverOverlap,
+    ]
+
+    /// The invariants that a correct app keeps when the vault and the OneSignal alias contain IDs
+    /// in another form than the backend.
+    private static let rawValueInvariants: [AppInvariant] = [
+        .usableIDs, .retriesFailedRegistrations, .completeRegistrations, .usesInstallIDAsDeviceID,
+        .registeredBeforePaywall,
+        .gated, .singlePaywall, .encoded, .vaultHoldsNoPrivateValues, .unbroken,
+        .vaultReadsNeverOverlap, .determinesUserIDOncePerPage,
+    ]
+
+    /// The invariants that a correct app keeps in this history.
+    private var promises: [AppInvariant] {
+        if isBrowser { return [.silent, .unbroken] }
+        if hasNoInstallID { return Self.missingInstallIDInvariants }
+        if areAllRegistrationsFailing {
+            return Self.failedRegistrationInvariants
+                + (hadTimeForRetry ? [.registrationPausesGrow] : [])
+        }
+        let isInAnotherForm = areValuesKeptRaw && hasSpecialCharacterIDs
+        var promises = isInAnotherForm ? Self.rawValueInvariants : Self.promises
+        // The device ID is the install ID of the phone, which has changed.
+        if isNewInstall { promises.removeAll { $0 == .usesInstallIDAsDeviceID } }
+        // Each of the two pages may register.
+        if hadTwoPages { promises.removeAll { $0 == .repeatsNoRegistration } }
+        // The app may ignore a tap before its start is complete.
+        if hasLoggedOut, !mayEffectsBeMissing {
+            promises += [.unguessable, .logoutClearsLockFirst]
+        }
+        if hasOnlyPageActions, !mayEffectsBeMissing { promises.append(.registersSameUserID) }
+        if hadPurchaseCallback, !mayEffectsBeMissing { promises.append(.definesNativeCallbacks) }
+        if isInAnotherForm { return promises }
+        if hasAdoptedHistoryID { promises.append(.writesLockBeforeRegistering) }
+        // Right after the first launch, no late response of the native side may change the user ID.
+        if userActionCount == 1 { promises.append(.delayedRepliesKeepUserID) }
+        if ineffectiveUserAction != nil { promises.append(.unchanged) }
+        return promises
+    }
+}

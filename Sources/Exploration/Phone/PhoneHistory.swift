@@ -1,0 +1,280 @@
+package import Conformance
+
+/// A generated history of an app on a phone, starting before the first launch of the app.
+///
+/// The steps have the same form as in contracts. `PhoneModel` derives the user that the phone must
+/// have at the end.
+package struct PhoneHistory: Hashable, Sendable {
+    package var steps: [PhoneStep]
+    /// User IDs, by the name of the user, that bridge commands must contain unchanged (C-21).
+    package var ids: [String: String] = [:]
+
+    package init(_ steps: [PhoneStep], ids: [String: String] = [:]) {
+        self.steps = steps
+        self.ids = ids
+    }
+
+    /// The title of the history in words, such as `The app: launch, logout, launch`.
+    package var title: String {
+        let names = ids.sorted { $0.key < $1.key }.map { "\($0.key) is '\($0.value)'" }
+        return "The app: " + (names + steps.map(\.words)).joined(separator: ", ")
+    }
+
+    package var slug: String {
+        var words: [String] = []
+        for step in steps {
+            if case .app(let action) = step, words.last != action.name.rawValue {
+                words.append(action.name.rawValue)
+            }
+        }
+        return words.prefix(6).joined(separator: "-")
+    }
+
+    /// Returns the ID of a failed history, which depends only on the steps and the failure
+    /// signature.
+    package func failureID(_ cause: FailureSignature) -> String {
+        var lines: [String] = [cause.words]
+        for step in steps { lines.append(step.signature) }
+        if !ids.isEmpty { lines.append("ids") }
+        let text = lines.joined(separator: "\n")
+        return "\(slug)-\(CampaignInput.digits(of: text))"
+    }
+
+    /// Returns whether this history contains every step of the other history, in the same order.
+    package func contains(_ other: PhoneHistory) -> Bool {
+        var rest = other.steps.map(\.signature)[...]
+        for part in steps.map(\.signature) where part == rest.first { rest.removeFirst() }
+        return rest.isEmpty
+    }
+
+    // MARK: Smaller variants
+
+    /// Smaller variants of a failed history, the smallest first: without the end, without single
+    /// steps, or without parts of a step.
+    ///
+    /// A variant may be an impossible history; the caller must check this.
+    package var shorter: [PhoneHistory] {
+        var found: [PhoneHistory] = []
+        let ends = [steps.count / 4, steps.count / 2, steps.count * 3 / 4, steps.count - 1]
+        for end in ends where end > 0 && end < steps.count {
+            found.append(PhoneHistory(Array(steps.prefix(end)), ids: ids))
+        }
+        for index in steps.indices where steps.count > 1 {
+            var history = self
+            history.steps.remove(at: index)
+            found.append(history)
+        }
+        for user in ids.keys.sorted() {
+            var history = self
+            history.ids[user] = nil
+            found.append(history)
+        }
+        for index in steps.indices {
+            for step in steps[index].simpler {
+                var history = self
+                history.steps[index] = step
+                found.append(history)
+            }
+        }
+        return found
+    }
+}
+
+extension PhoneStep {
+    /// The phrase for this step in the title of a history.
+    fileprivate var words: String {
+        switch self {
+        case .app(let action):
+            let kill = action.killedAt.map { ", killed after it has \($0.words)" } ?? ""
+            return action.name.words + (action.isAtOnce ? " without waiting" : "") + kill
+        case .phone(let change):
+            return change.act?.words ?? "on a phone with " + change.contents
+        case .bridge(let plan): return plan.words
+        case .backend(let plan): return plan.words
+        case .store: return "store event"
+        }
+    }
+
+    /// The kind of the step without its details, from which the ID of a failed history is computed.
+    fileprivate var signature: String {
+        switch self {
+        case .app(let action):
+            action.name.rawValue + (action.isAtOnce ? " at once" : "")
+                + (action.killedAt?.rawValue ?? "")
+        case .phone(let change): change.act?.rawValue ?? "phone"
+        case .bridge(let plan):
+            "bridge " + plan.faults.map(\.kind.rawValue).joined()
+                + plan.switches.keys.sorted().joined()
+        case .backend(let plan):
+            "backend " + plan.answers.keys.sorted().joined() + (plan.isPermanent ? " for ever" : "")
+                + (plan.learnsPurchases ? "" : " deaf")
+        case .store: "store"
+        }
+    }
+
+    /// Variants of the step, each without one of its parts.
+    fileprivate var simpler: [PhoneStep] {
+        switch self {
+        case .app(var action):
+            guard action.killedAt != nil || action.isAtOnce else { return [] }
+            (action.killedAt, action.isAtOnce) = (nil, false)
+            return [.app(action)]
+        case .phone(let change):
+            var found: [PhoneStep] = []
+            func add(_ edit: (inout PhoneChange) -> Void) {
+                var copy = change
+                edit(&copy)
+                if copy != change { found.append(.phone(copy)) }
+            }
+            guard change.act == nil else { return [] }
+            add { $0.kind = nil }
+            add { $0.history = nil }
+            for index in (change.history ?? []).indices {
+                add { $0.history?.remove(at: index) }
+                add { $0.history?[index].product = HistoryEntry().product }
+            }
+            add { $0.installID = nil }
+            add { $0.vault[.lock] = nil }
+            add { $0.vault[.id] = nil }
+            return found
+        case .bridge(let plan):
+            var found: [PhoneStep] = []
+            for index in plan.faults.indices {
+                var copy = plan
+                if plan.faults.count > 1 {
+                    copy.faults.remove(at: index)
+                    found.append(.bridge(copy))
+                }
+                if plan.faults[index].times > 1 {
+                    copy = plan
+                    copy.faults[index].times = 1
+                    found.append(.bridge(copy))
+                }
+            }
+            for key in plan.switches.keys.sorted() where plan.switches.count > 1 {
+                var copy = plan
+                copy.switches[key] = nil
+                found.append(.bridge(copy))
+            }
+            return found
+        case .backend(let plan):
+            var found: [PhoneStep] = []
+            for (route, answers) in plan.answers.sorted(by: { $0.key < $1.key })
+            where answers.count > 2 {
+                var copy = plan
+                copy.answers[route] = Array(answers.suffix(2))
+                found.append(.backend(copy))
+            }
+            if !plan.learnsPurchases {
+                var copy = plan
+                copy.learnsPurchases = true
+                found.append(.backend(copy))
+            }
+            return found
+        case .store: return []
+        }
+    }
+}
+
+extension AppAction.Name {
+    fileprivate var words: String {
+        switch self {
+        case .launch: "launch"
+        case .launchTwice: "two launches at once"
+        case .reload: "reload"
+        case .kill: "kill"
+        case .upgrade: "tap to buy"
+        case .upgradeTwice: "two taps to buy"
+        case .purchase: "purchase"
+        case .restore: "restore"
+        case .login: "login"
+        case .logout: "logout"
+        case .status: "status check"
+        case .callback: "purchase callback"
+        case .wait: "wait"
+        case .signUp: "sign-up"
+        case .signIn: "sign-in"
+        case .google: "sign-in with Google"
+        case .forgotPassword: "forgotten password"
+        case .deleteAccount: "deletion of the account"
+        case .refresh: "refresh"
+        }
+    }
+}
+
+extension AppAction.KillPoint {
+    fileprivate var words: String {
+        switch self {
+        case .registered: "registered"
+        case .loggedIn: "logged in"
+        case .idWritten: "written the user ID"
+        }
+    }
+}
+
+extension PhoneChange.OwnerAction {
+    fileprivate var words: String {
+        switch self {
+        case .reinstall: "reinstallation"
+        case .secondPhone: "second phone"
+        case .cloned: "cloned phone"
+        case .loseID: "loss of the user ID in the vault"
+        case .complete: "the purchase completes"
+        case .cancel: "the purchase is canceled"
+        case .fail: "the purchase fails"
+        }
+    }
+}
+
+extension PhoneChange {
+    fileprivate var contents: String {
+        var parts: [String] = vault.keys.map(\.rawValue).sorted().map { "the vault entry '\($0)'" }
+        if let history {
+            parts.append(history.isEmpty ? "an empty purchase history" : "a purchase history")
+        }
+        switch installID {
+        case .late: parts.append("a delayed install ID")
+        case .missing: parts.append("no install ID")
+        case nil: break
+        }
+        if let kind { parts.append("the user agent of '\(kind.rawValue)'") }
+        return parts.isEmpty ? "no data" : parts.joined(separator: " and ")
+    }
+}
+
+extension BridgePlan {
+    fileprivate var words: String {
+        let faults = faults.map { "\($0.kind.rawValue) \($0.scheme)" }
+        let all = faults + (switches.isEmpty ? [] : ["unusual but documented responses"])
+        return "bridge: " + all.joined(separator: ", ")
+    }
+}
+
+extension AppBackendPlan {
+    fileprivate var words: String {
+        let routes = answers.keys.sorted().map { route in
+            "\(route) " + (answers[route] ?? []).map(\.phrase).joined(separator: ", then ")
+        }
+        let rest = [
+            isPermanent ? "permanently" : nil,
+            learnsPurchases ? nil : "not notified of purchases",
+        ].compactMap(\.self)
+        return "app backend: " + (routes + rest).joined(separator: ", ")
+    }
+}
+
+extension AppBackendPlan.Answer {
+    fileprivate var phrase: String {
+        switch self {
+        case .ok: "succeeds"
+        case .status(let status): "fails with \(status)"
+        case .reset: "fails with a connection reset"
+        case .never: "does not respond"
+        case .slow: "responds slowly"
+        case .otherID: "returns another user ID"
+        case .noID, .nullID, .undefinedID: "returns no user ID"
+        case .claimed: "claims the user ID for the account"
+        case .recovered: "returns the user ID of the account"
+        }
+    }
+}

@@ -1,0 +1,184 @@
+package import Conformance
+
+/// A webhook event that RevenueCat or Purchasely sends in a generated history.
+package enum ProviderEvent: Hashable, Sendable {
+    case event(EventSpec)
+    case purchasely(PurchaselySpec)
+
+    /// The store name in `Act.store` and in the coverage report for all Purchasely plans, whichever
+    /// store bills them.
+    package static let purchaselyStore = "PURCHASELY"
+
+    var event: EventSpec? {
+        if case .event(let spec) = self { spec } else { nil }
+    }
+
+    /// The seller of Purchasely plans in the titles of histories.
+    static let purchaselyName = "Purchasely"
+
+    /// The provider that sends the event.
+    var provider: Exchange.Party {
+        switch self {
+        case .event: .revenueCat
+        case .purchasely: .purchasely
+        }
+    }
+
+    /// The time of the event, relative to the start of the run.
+    var time: Duration {
+        switch self {
+        case .event(let spec): spec.time
+        case .purchasely(let spec): spec.time
+        }
+    }
+
+    /// The names of all users that the event names.
+    var users: [String] {
+        switch self {
+        case .event(let spec): spec.users
+        case .purchasely(let spec): spec.users
+        }
+    }
+
+    /// The name of the user whose purchase the event reports; nil when the event reports no single
+    /// purchase.
+    var user: String? {
+        switch self {
+        case .event(let spec): spec.user
+        case .purchasely(let spec): spec.user
+        }
+    }
+
+    /// The event type, as RevenueCat or Purchasely names it.
+    var type: String {
+        switch self {
+        case .event(let spec): spec.type
+        case .purchasely(let spec): spec.name
+        }
+    }
+
+    var product: String {
+        switch self {
+        case .event(let spec): spec.product
+        case .purchasely(let spec): spec.plan
+        }
+    }
+
+    var store: String {
+        switch self {
+        case .event(let spec): spec.store
+        case .purchasely: Self.purchaselyStore
+        }
+    }
+
+    var isSandbox: Bool {
+        switch self {
+        case .event(let spec): spec.environment == "SANDBOX"
+        case .purchasely(let spec): spec.environment == "SANDBOX"
+        }
+    }
+
+    /// Whether the event changes no subscription.
+    var isIrrelevant: Bool {
+        switch self {
+        case .event(let spec): HistoryModel.irrelevantEventTypes.contains(spec.type)
+        case .purchasely(let spec): PlanModel.irrelevantEventNames.contains(spec.name)
+        }
+    }
+
+    /// The kind of the event in the coverage report: its type, and its reason or status if that
+    /// changes the meaning.
+    package var coverageLabel: String {
+        if isIrrelevant { return HistoryCoverage.Tracker.irrelevant }
+        switch self {
+        case .event(let spec):
+            guard let reason = spec.reason, reason != "UNSUBSCRIBE" else { return spec.type }
+            return "\(spec.type)/\(reason)"
+        case .purchasely(let spec):
+            guard let status = spec.status, !Self.usualStatuses.contains(status) else {
+                return spec.name
+            }
+            return "\(spec.name)/\(status)"
+        }
+    }
+
+    /// Purchasely statuses that only mean that the subscription continues or is over.
+    private static let usualStatuses: Set = ["AUTO_RENEWING", "DEACTIVATED"]
+
+    /// The name of the event's delivery in a contract, such as `purchase`, without a number.
+    var deliveryName: String {
+        guard case .event(let spec) = self else {
+            return type.lowercased().replacing("_", with: "-")
+        }
+        return switch spec.type {
+        case "INITIAL_PURCHASE": "purchase"
+        case "RENEWAL": "renewal"
+        case "NON_RENEWING_PURCHASE": spec.store == "PROMOTIONAL" ? "promotion" : "one-time"
+        case "CANCELLATION": spec.reason == "CUSTOMER_SUPPORT" ? "refund" : "cancellation"
+        case "UNCANCELLATION": "back"
+        case "SUBSCRIPTION_PAUSED": "pause"
+        case "EXPIRATION": "end"
+        case "BILLING_ISSUE": "issue"
+        case "PRODUCT_CHANGE": "change"
+        case "SUBSCRIPTION_EXTENDED": "extension"
+        case "REFUND_REVERSED": "reversal"
+        case "TEMPORARY_ENTITLEMENT_GRANT": "grant"
+        // For every other event type, the name is the type in lower case.
+        default: spec.type.lowercased().replacing("_", with: "-")
+        }
+    }
+
+    /// Returns a delivery of the event as a contract writes it, without values that equal the
+    /// defaults.
+    func delivery(_ name: String) -> Delivery {
+        switch self {
+        case .event(var spec):
+            if spec.purchased == spec.time { spec.purchased = nil }
+            return Delivery(name: name, subject: .event(spec))
+        case .purchasely(var spec):
+            if spec.purchased == spec.time { spec.purchased = nil }
+            if spec.renews == spec.expires { spec.renews = nil }
+            var delivery = Delivery(name: name, subject: .purchasely(spec))
+            delivery.provider = provider
+            return delivery
+        }
+    }
+
+    /// An event type that neither RevenueCat nor Purchasely sends yet.
+    static let unknownType = "FUTURE_STEP"
+
+    /// Returns a delivery, by the same provider, of an event with an unknown type.
+    func unknown(_ name: String) -> Delivery {
+        switch self {
+        case .event(let spec):
+            var future = EventSpec(
+                type: Self.unknownType,
+                user: spec.user ?? spec.to.first,
+                product: spec.product
+            )
+            future.time = spec.time
+            future.store = spec.store
+            return ProviderEvent.event(future).delivery(name)
+        case .purchasely(let spec):
+            var future = spec
+            future.name = Self.unknownType
+            return ProviderEvent.purchasely(future).delivery(name)
+        }
+    }
+
+    /// The edits that add unknown fields to the event, where its provider would add new fields.
+    var unknownFields: [Delivery.Edit] {
+        let root: [String] =
+            switch self {
+            case .event: ["event"]
+            case .purchasely: []
+            }
+        return [
+            Delivery.Edit(
+                pointer: JSONPointer(tokens: root + ["future_object"]),
+                value: ["access": false, "expires": .null]
+            ),
+            Delivery.Edit(pointer: JSONPointer(tokens: ["future_root"]), value: "later"),
+        ]
+    }
+}

@@ -1,0 +1,69 @@
+internal import Conformance
+internal import Providers
+
+/// The state of a user's purchase of a product, with the names of RevenueCat's published life
+/// cycles.
+///
+/// Source: RevenueCat fact sheet, section 3.
+package enum PurchaseState: String, Hashable, Sendable, CaseIterable {
+    case none
+    case trial, intro, prepaid, active
+    case cancelled
+    /// The renewal charge failed, and access continues during the grace period.
+    case grace
+    /// The renewal charge failed, and the store retries the charge without a grace period.
+    case retrying
+    /// The subscription will pause at the end of the current period.
+    case pausing
+    case paused
+    /// The subscription changes to another product at the start of the next period.
+    case changing
+    case ended
+    case refunded
+    /// A one-time purchase that the user keeps forever.
+    case lifetime
+    /// A one-time purchase that is used up, such as coins.
+    case consumed
+    case promotional
+    case temporary
+}
+
+extension PurchaseState {
+    /// Derives the state of a purchase at a given time from the record of the simulated store.
+    ///
+    /// - Parameters:
+    ///   - purchase: The latest record of the purchase; nil when the user bought nothing.
+    ///   - time: The time for which to derive the state.
+    init(_ purchase: Purchase?, at time: Instant) {
+        guard let purchase else {
+            self = .none
+            return
+        }
+        self = Self.special(purchase) ?? Self.running(purchase, at: time)
+    }
+
+    private static func special(_ purchase: Purchase) -> PurchaseState? {
+        if purchase.refunded != nil { return .refunded }
+        if purchase.isOneTime { return purchase.entitlements.isEmpty ? .consumed : .lifetime }
+        if purchase.isPaused { return .paused }
+        if purchase.hasEnded { return .ended }
+        if purchase.isTemporary { return .temporary }
+        return purchase.store == "PROMOTIONAL" ? .promotional : nil
+    }
+
+    private static func running(_ purchase: Purchase, at time: Instant) -> PurchaseState {
+        if purchase.resume != nil { return .pausing }
+        if purchase.billingIssue != nil {
+            return purchase.graceEnd.map { $0 > time } ?? false ? .grace : .retrying
+        }
+        if purchase.unsubscribed != nil { return .cancelled }
+        if purchase.nextProductID != nil { return .changing }
+        return switch purchase.period {
+        case "TRIAL": .trial
+        case "INTRO": .intro
+        case "PREPAID": .prepaid
+        // Any other period type is a period that was paid in full.
+        default: .active
+        }
+    }
+}

@@ -1,0 +1,500 @@
+package import Conformance
+package import Providers
+internal import Synchronization
+
+/// The state of all fakes of one process: one journal, and separate data of the services for each
+/// namespace.
+///
+/// A namespace isolates the users of one run from all others. A call belongs to the namespace that
+/// its `x-assay-namespace` header names. Without this header it belongs to the namespace of a user
+/// ID in the call, or to the default namespace, which has an empty name.
+package final class FakeRegistry: Sendable {
+    private struct State {
+        var servicesByNamespace: [String: Services]
+        var ids = NamespaceIDs()
+        /// The virtual time of each run in progress, by namespace; used only for timestamps in the
+        /// journal.
+        var virtualTimes: [String: Instant] = [:]
+        var snapshots: [String: Services] = [:]
+    }
+
+    /// A wrapper of the closure that is called after a change.
+    ///
+    /// Without this wrapper, the generic lock would wrap the closure once more at every access, so
+    /// that each call would be slower than the one before.
+    private struct ChangeListener: Sendable {
+        var action: @Sendable () -> Void = {}
+    }
+
+    package let journal: LiveJournal
+    /// The resources of this machine that ran out while the fakes were served.
+    package let shortages = ResourceShortages()
+    private let state: Locked<State>
+    /// Calls to fakes that get no response because of a planned fault and wait for the end of their
+    /// run, by namespace.
+    private let held = Locked(HeldCalls())
+    /// Whether any namespace has user IDs.
+    ///
+    /// If no namespace has any, requests need not be searched for user IDs.
+    private let hasIDs = Atomic<Bool>(false)
+    private let wallClock: @Sendable () -> Instant
+    /// The API key that callers of each fake provider must send.
+    private let keys: [Exchange.Party: Secret]
+    private let seed: UInt64
+    /// The providers that the fakes simulate.
+    package let providers: ProviderTable
+    /// The action to run after a change that may have made a webhook delivery due.
+    private let onChange = Locked(ChangeListener())
+
+    /// Creates the fakes, with an empty default namespace.
+    ///
+    /// - Parameters:
+    ///   - journalBytesMax: The maximum size of the journal, in bytes.
+    ///   - keys: The API key that callers of each fake provider must send. A provider without a key
+    ///     accepts every caller.
+    ///   - seed: The seed of all generated IDs.
+    ///   - providers: The providers to simulate.
+    ///   - time: Returns the time since any fixed moment; nil uses the clock of this machine.
+    ///   - wallClock: Returns the real time.
+    package init(
+        journalBytesMax: Int,
+        keys: [Exchange.Party: Secret] = [:],
+        seed: UInt64 = 0,
+        providers: ProviderTable = .all,
+        time: (@Sendable () -> Duration)? = nil,
+        wallClock: @escaping @Sendable () -> Instant
+    ) {
+        journal = LiveJournal(bytesMax: journalBytesMax, time: time)
+        self.keys = keys
+        self.seed = seed
+        self.providers = providers
+        self.wallClock = wallClock
+        state = Locked(
+            State(servicesByNamespace: ["": Services(seed: seed, keys: keys, table: providers)])
+        )
+    }
+
+    package convenience init(
+        journalBytesMax: Int,
+        revenueCatKey: Secret?,
+        oneSignalKey: Secret?,
+        seed: UInt64 = 0,
+        time: (@Sendable () -> Duration)? = nil,
+        wallClock: @escaping @Sendable () -> Instant
+    ) {
+        var keys: [Exchange.Party: Secret] = [:]
+        keys[.revenueCat] = revenueCatKey
+        keys[.oneSignal] = oneSignalKey
+        self.init(
+            journalBytesMax: journalBytesMax,
+            keys: keys,
+            seed: seed,
+            time: time,
+            wallClock: wallClock
+        )
+    }
+
+    /// The current real time.
+    package var now: Instant { wallClock() }
+
+    package func notify(_ action: @escaping @Sendable () -> Void) {
+        onChange.withLock { $0 = ChangeListener(action: action) }
+    }
+
+    // MARK: Namespaces
+
+    package var namespaces: [String] { state.withLock { $0.servicesByNamespace.keys.sorted() } }
+
+    private func makeServices(_ namespace: String) -> Services {
+        var generator = SeededGenerator(seed: seed, text: namespace)
+        return Services(seed: generator.next(), keys: keys, table: providers)
+    }
+
+    /// Creates a namespace if it does not exist, and assigns user IDs to it.
+    package func assignUserIDs(_ ids: [String], namespace: String) {
+        let fresh = makeServices(namespace)
+        state.withLock { state in
+            if state.servicesByNamespace[namespace] == nil {
+                state.servicesByNamespace[namespace] = fresh
+            }
+            for id in ids { state.ids.assign(id, to: namespace) }
+        }
+        if !ids.isEmpty { hasIDs.store(true, ordering: .relaxed) }
+    }
+
+    package func ids(of namespace: String) -> [String] {
+        state.withLock { $0.ids.ids(of: namespace) }
+    }
+
+    /// Resets the data of a namespace.
+    ///
+    /// The user IDs, webhooks and switches of the namespace stay.
+    package func reset(_ namespace: String) {
+        var fresh = makeServices(namespace)
+        state.withLock { state in
+            guard let old = state.servicesByNamespace[namespace] else { return }
+            fresh.copyConfiguration(from: old)
+            state.servicesByNamespace[namespace] = fresh
+        }
+    }
+
+    /// Removes a namespace and its user IDs; the default namespace is reset instead.
+    package func remove(_ namespace: String) {
+        guard !namespace.isEmpty else { return reset("") }
+        state.withLock { state in
+            state.servicesByNamespace[namespace] = nil
+            state.virtualTimes[namespace] = nil
+            state.ids.forget(namespace)
+        }
+    }
+
+    /// Removes the namespace of a run whose result is no longer needed.
+    ///
+    /// The user IDs of the run stay known. A late call of the backend about one of these users is
+    /// listed in the journal under `retiredNamespace`. So it is never taken for a call about an
+    /// unknown user.
+    package func retire(_ namespace: String) {
+        release(namespace)
+        state.withLock { state in
+            state.servicesByNamespace[namespace] = nil
+            state.virtualTimes[namespace] = nil
+            state.ids.retire(namespace)
+        }
+    }
+
+    /// The namespace under which the journal lists late calls about users of runs that were
+    /// removed.
+    ///
+    /// No run uses this name.
+    package static let retiredNamespace = "(retired)"
+
+    // MARK: Snapshots
+
+    /// Saves a copy of the data of a namespace under a name.
+    package func snapshot(_ namespace: String, as name: String) {
+        state.withLock { $0.snapshots[name] = $0.servicesByNamespace[namespace] }
+    }
+
+    package var snapshots: [String] { state.withLock { $0.snapshots.keys.sorted() } }
+
+    /// Restores the data of a namespace from a snapshot, even from one of another namespace.
+    ///
+    /// - Returns: Whether a snapshot with that name exists.
+    package func restore(_ name: String, into namespace: String) -> Bool {
+        let isKnown = state.withLock { state in
+            guard let copy = state.snapshots[name] else { return false }
+            state.servicesByNamespace[namespace] = copy
+            return true
+        }
+        changed()
+        return isKnown
+    }
+
+    // MARK: Runs
+
+    /// Creates the namespace of a run with its user IDs and its virtual time.
+    package func open(_ namespace: String, ids: [String], at now: Instant) {
+        assignUserIDs(ids, namespace: namespace)
+        setClock(of: namespace, to: now)
+    }
+
+    package func setClock(of namespace: String, to now: Instant) {
+        state.withLock { $0.virtualTimes[namespace] = now }
+    }
+
+    package func clock(of namespace: String) -> Instant {
+        let wall = wallClock()
+        return state.withLock {
+            $0.virtualTimes[namespace] ?? $0.servicesByNamespace[namespace]?.clock.now(at: wall)
+                ?? wall
+        }
+    }
+
+    /// Applies a RevenueCat event to the fake RevenueCat in the namespace of a run.
+    ///
+    /// The user IDs in the event are assigned to this namespace.
+    package func apply(_ event: JSONValue, namespace: String) {
+        let body = event["event"]
+        var ids = ["app_user_id", "original_app_user_id"].compactMap { body?[$0]?.string }
+        for list in ["aliases", "transferred_from", "transferred_to"] {
+            ids += body?[list]?.array?.compactMap(\.string) ?? []
+        }
+        assignUserIDs(ids, namespace: namespace)
+        state.withLock { $0.servicesByNamespace[namespace]?.revenueCat.apply(event) }
+    }
+
+    package func schedule(_ plan: ProviderPlan, namespace: String) {
+        state.withLock { $0.servicesByNamespace[namespace]?.plans[plan.provider] = plan }
+    }
+
+    /// Ends the planned faults of the fakes in a run, except refusals that are meant to be
+    /// permanent.
+    ///
+    /// A backend that retries a permanently refused call, as clause O-04 allows, is refused again.
+    package func settle(namespace: String) {
+        state.withLock { state in
+            let plans = state.servicesByNamespace[namespace]?.plans ?? [:]
+            state.servicesByNamespace[namespace]?.plans = plans.filter(
+                \.value.endsWithPermanentRefusal
+            )
+        }
+        release(namespace)
+    }
+
+    /// Ends all planned faults of the fakes in a namespace.
+    ///
+    /// Calls that wait without a response keep waiting until `release`.
+    package func heal(namespace: String) {
+        state.withLock { $0.servicesByNamespace[namespace]?.plans = [:] }
+    }
+
+    // MARK: Calls without a response
+
+    /// Waits until `release` ends the calls of a namespace that get no response because of a
+    /// planned fault.
+    ///
+    /// The caller of this function then resets the connection, so that the backend retries while
+    /// the users of the run still exist. Cancellation also ends the wait.
+    func waitUntilReleased(_ namespace: String) async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        let number = held.withLock { $0.add(continuation, to: namespace) }
+        continuation.onTermination = { [held] _ in
+            held.withLock { $0.remove(number, of: namespace) }
+        }
+        for await _ in stream {}
+    }
+
+    /// Returns whether any call in a namespace waits without a response because of a planned fault.
+    package func hasHeldCalls(_ namespace: String) -> Bool {
+        held.withLock { $0.hasHeldCalls(namespace) }
+    }
+
+    /// Resets the connection of every call in a namespace that waits without a response because of
+    /// a planned fault.
+    package func release(_ namespace: String) {
+        for continuation in held.withLock({ $0.take(namespace) }) { continuation.finish() }
+    }
+
+    // MARK: State
+
+    package func read<Result: Sendable>(
+        _ namespace: String,
+        _ body: (Services, Instant) throws -> Result
+    ) rethrows -> Result? {
+        let wall = wallClock()
+        return try state.withLock { state in
+            try state.servicesByNamespace[namespace].map { try body($0, $0.clock.now(at: wall)) }
+        }
+    }
+
+    /// Changes the data of a namespace and carries out the consequences, such as new webhook
+    /// deliveries; returns nil when the namespace does not exist.
+    ///
+    /// Unless `notifies` is false, the webhook dispatcher is notified, because a delivery may have
+    /// become due.
+    @discardableResult
+    package func edit<Result: Sendable>(
+        _ namespace: String,
+        notifies: Bool = true,
+        _ body: (inout Services, Instant) throws -> Result
+    ) rethrows -> Result? {
+        let wall = wallClock()
+        var calls: [Services.InternalCall] = []
+        let result: Result? = try state.withLock { state in
+            guard var services = state.servicesByNamespace.removeValue(forKey: namespace) else {
+                return nil
+            }
+            defer { state.servicesByNamespace[namespace] = services }
+            let result = try body(&services, services.clock.now(at: wall))
+            calls = services.settle(at: services.clock.now(at: wall))
+            return result
+        }
+        for call in calls { write(call, namespace) }
+        if notifies { changed() }
+        return result
+    }
+
+    /// Removes and returns the webhook deliveries that are due on the clock of a namespace, so that
+    /// no other caller gets them.
+    package func takeDueDeliveries(_ namespace: String) -> [WebhookDelivery] {
+        let wall = wallClock()
+        return state.withLock { state in
+            guard let now = state.servicesByNamespace[namespace]?.clock.now(at: wall) else {
+                return []
+            }
+            return state.servicesByNamespace[namespace]?.queue.take(by: now) ?? []
+        }
+    }
+
+    private func changed() { onChange.withLock { $0 }.action() }
+
+    /// Writes a call between two fakes to the journal.
+    private func write(_ call: Services.InternalCall, _ namespace: String) {
+        let sequence = journal.begin(
+            Exchange(
+                from: call.from,
+                to: call.to,
+                namespace: namespace,
+                purpose: .call,
+                at: clock(of: namespace),
+                request: call.request
+            )
+        )
+        journal.complete(sequence, .answered(call.reply.response), effects: call.reply.effects)
+    }
+
+    // MARK: Requests
+
+    /// Returns the response of a fake provider to a request.
+    ///
+    /// In a run the fakes use real time, because the backend does too.
+    func respond(
+        _ party: Exchange.Party,
+        to request: HTTPMessage.Request,
+        in namespace: String? = nil
+    ) -> Reply {
+        let wall = wallClock()
+        let isFromNetwork = namespace == nil
+        let wanted = namespace ?? request[field: "x-assay-namespace"]
+        let hasIDs = hasIDs.load(ordering: .relaxed)
+        let candidates = hasIDs ? Self.candidates(request) : []
+        var calls: [Services.InternalCall] = []
+        var isChange = false
+        let reply = state.withLock { state in
+            let found = candidates.isEmpty ? nil : state.ids.owner(among: candidates)
+            let namespace =
+                wanted.flatMap { state.servicesByNamespace[$0] == nil ? nil : $0 } ?? found ?? ""
+            let isOfRetiredRun = namespace.isEmpty && state.ids.isRetired(candidates)
+            // The services are removed and inserted again, so that they are changed in place
+            // without a copy.
+            guard var services = state.servicesByNamespace.removeValue(forKey: namespace) else {
+                return Reply(HTTPMessage.Response(404), .inferred, of: party.description)
+            }
+            defer { state.servicesByNamespace[namespace] = services }
+            let now = services.clock.now(at: wall)
+            // A call of an app in this process does not come from a web page.
+            let refusal =
+                isFromNetwork ? services.refusalOfForeignPage(party, request) : nil
+            var reply = refusal ?? services.respond(party, to: request, at: now)
+            if providers[party]?.affectsOtherFakes == true {
+                calls = services.settle(at: now)
+                isChange = request.method != "GET"
+            }
+            reply.namespace = isOfRetiredRun ? Self.retiredNamespace : namespace
+            reply.at = state.virtualTimes[namespace] ?? now
+            return reply
+        }
+        for call in calls { write(call, reply.namespace) }
+        if isChange { changed() }
+        return reply
+    }
+
+    /// Makes a call of an app in this process to a fake, and writes the call to the journal.
+    ///
+    /// - Parameters:
+    ///   - party: The provider to call.
+    ///   - request: The request of the app.
+    ///   - namespace: The namespace of the run.
+    /// - Returns: The response of the fake.
+    package func call(
+        _ party: Exchange.Party,
+        _ request: HTTPMessage.Request,
+        namespace: String
+    ) -> HTTPMessage.Response {
+        let invoked = journal.elapsed
+        var request = request
+        request.readBody()
+        let reply = respond(party, to: request, in: namespace)
+        var exchange = Exchange(
+            from: .app,
+            to: party,
+            namespace: namespace,
+            purpose: .call,
+            at: reply.at,
+            request: request
+        )
+        exchange.outcome = .answered(reply.response)
+        exchange.effects = reply.effects
+        journal.write(exchange, invoked: invoked)
+        return reply.response
+    }
+
+    /// Returns the strings in a request that may be user IDs: path segments, query values, the
+    /// credential, and the strings in the body.
+    private static func candidates(_ request: HTTPMessage.Request) -> [String] {
+        var found = request.pathSegments ?? []
+        found += request.query.map(\.value)
+        if let credential = request.authorization?.credential { found.append(credential) }
+        if let body = try? request.json() { found += body.strings }
+        return found
+    }
+
+    // MARK: Saving
+
+    /// Returns the data of all namespaces without keys and secrets, as JSON that `load` can read.
+    package func save() throws -> JSONValue {
+        let (servicesByNamespace, ids) = state.withLock {
+            ($0.servicesByNamespace, $0.ids.namespaces)
+        }
+        var saved = JSONObject()
+        for (name, services) in servicesByNamespace.sorted(by: { $0.key < $1.key }) {
+            saved[name] = try JSONValue(encoding: services)
+        }
+        return [
+            "assay": 1, "kind": "services", "namespaces": .object(saved),
+            "ids": try JSONValue(encoding: ids),
+        ]
+    }
+
+    /// The reason why the saved state of the fakes cannot be loaded.
+    package struct LoadError: Error, Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    package func load(_ saved: JSONValue) throws(LoadError) {
+        guard saved["kind"] == "services", let namespaces = saved["namespaces"]?.object else {
+            throw LoadError(description: "this was not written by assay serve --export-on-exit")
+        }
+        guard saved["assay"] == 1 else {
+            throw LoadError(
+                description: "the state was written by another version of assay (format "
+                    + "\(saved["assay"]?.text ?? "unknown"); this version reads format 1)"
+            )
+        }
+        var servicesByNamespace: [String: Services] = [:]
+        var ids: [String: String] = [:]
+        do {
+            for member in namespaces.members {
+                var services = try member.value.decoded(as: Services.self)
+                services.table = providers
+                services.take(keys: keys)
+                services.queue.recoverUnderway()
+                servicesByNamespace[member.key] = services
+            }
+            if let saved = saved["ids"] { ids = try saved.decoded() }
+        } catch let error as DecodingError {
+            throw LoadError(description: Self.place(error))
+        } catch {
+            throw LoadError(description: "\(error)")
+        }
+        let fresh = makeServices("")
+        state.withLock { state in
+            state.servicesByNamespace = servicesByNamespace
+            if state.servicesByNamespace[""] == nil { state.servicesByNamespace[""] = fresh }
+            state.ids = NamespaceIDs(ids)
+        }
+        if !ids.isEmpty { hasIDs.store(true, ordering: .relaxed) }
+    }
+
+    private static func place(_ error: DecodingError) -> String {
+        let context: DecodingError.Context? =
+            switch error {
+            case .typeMismatch(_, let context), .valueNotFound(_, let context),
+                .keyNotFound(_, let context), .dataCorrupted(let context):
+                context
+            @unknown default: nil
+            }
+        let path = (context?.codingPath ?? []).map { "/" + $0.stringValue }.joined()
+        return "at \(path.isEmpty ? "/" : path): \(context?.debugDescription ?? "\(error)")"
+    }
+}

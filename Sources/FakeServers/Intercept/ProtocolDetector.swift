@@ -1,0 +1,226 @@
+internal import Conformance
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOSSL
+internal import NIOTLS
+
+/// The first channel handler of a connection to the intercepting proxy.
+///
+/// It detects the protocol from the first bytes and adds the handlers for it.
+final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// The maximum length in bytes of the head of a `CONNECT` request.
+    private static let headMax = 16 << 10
+    private static let tlsHandshakeByte: UInt8 = 0x16
+    private static let connectPrefix = Array("CONNECT ".utf8)
+    private static let http2 = Array("PRI * HTTP/2".utf8)
+
+    private let switchboard: InterceptionRouter
+    private var entryPoint: InterceptionRouter.EntryPoint
+    private var isSecure: Bool
+    private var receivedBytes = ByteBuffer()
+    private var isProtocolDetected = false
+
+    init(
+        _ switchboard: InterceptionRouter,
+        _ entryPoint: InterceptionRouter.EntryPoint,
+        isSecure: Bool = false
+    ) {
+        self.switchboard = switchboard
+        self.entryPoint = entryPoint
+        self.isSecure = isSecure
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var buffer = unwrapInboundIn(data)
+        // Data after the decision is ignored: it comes from a client that is being refused.
+        guard !isProtocolDetected else { return }
+        receivedBytes.writeBuffer(&buffer)
+        detectProtocol(context)
+    }
+
+    private func detectProtocol(_ context: ChannelHandlerContext) {
+        let bytes = receivedBytes.readableBytesView
+        guard let first = bytes.first else { return }
+        if first == Self.tlsHandshakeByte, !isSecure { return startTLS(context) }
+        if entryPoint == .direct, bytes.startsWithWord(Self.connectPrefix) != false {
+            guard bytes.startsWithWord(Self.connectPrefix) == true else { return }
+            return openTunnel(context)
+        }
+        switch bytes.startsWithWord(Self.http2) {
+        case true?: refuse(.http2, context)
+        case nil: return
+        case false?:
+            guard first.isLetter else { return refuse(.malformed, context) }
+            let (switchboard, entryPoint) = (switchboard, entryPoint)
+            installHandlers(on: context) { pipeline in
+                try HTTPHost.addConnection(to: pipeline, now: switchboard.now) { request in
+                    switchboard.answer(request, at: entryPoint)
+                }
+            }
+        }
+    }
+
+    // MARK: A tunnel
+
+    private func openTunnel(_ context: ChannelHandlerContext) {
+        guard let end = receivedBytes.readableBytesView.firstRange(of: Array("\r\n\r\n".utf8))
+        else {
+            if receivedBytes.readableBytes > Self.headMax { refuse(.malformed, context) }
+            return
+        }
+        let length = end.upperBound - receivedBytes.readerIndex
+        let head = receivedBytes.readString(length: length) ?? ""
+        let words = head.prefix { $0 != "\r\n" }.split(separator: " ")
+        guard words.count == 3, words[2].hasPrefix("HTTP/1.") else {
+            return refuse(.malformed, context)
+        }
+        let (host, port) = HostAndPort.split(String(words[1]), port: 443)
+        switch switchboard.tunnel(to: host, port: port) {
+        case .open:
+            entryPoint = .host(host, port: port)
+            let line = "HTTP/1.1 200 Connection established\r\n\r\n"
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: line)), promise: nil)
+            detectProtocol(context)
+        case .unreachable:
+            isProtocolDetected = true
+            context.close(promise: nil)
+        case .refused(let refusal):
+            isProtocolDetected = true
+            sendPlainResponse(InterceptionRouter.response(refusal), context)
+        }
+    }
+
+    /// Sends an HTTP response before the connection has any HTTP handler, and closes the
+    /// connection.
+    private func sendPlainResponse(
+        _ response: HTTPMessage.Response,
+        _ context: ChannelHandlerContext
+    ) {
+        var buffer = ByteBuffer(
+            string: "HTTP/1.1 \(response.status) Forbidden\r\nconnection: close\r\n"
+        )
+        for field in response.fields { buffer.writeString("\(field.name): \(field.value)\r\n") }
+        buffer.writeString("content-length: \(response.body.count)\r\n\r\n")
+        buffer.writeBytes(response.body)
+        let channel = context.channel
+        context.writeAndFlush(wrapOutboundOut(buffer)).whenComplete { _ in
+            channel.close(promise: nil)
+        }
+    }
+
+    // MARK: TLS
+
+    private func startTLS(_ context: ChannelHandlerContext) {
+        let switchboard = switchboard
+        if case .host(let host, let port) = entryPoint {
+            return installHandlers(on: context) { pipeline in
+                try Self.addTLS(to: pipeline, switchboard, host, port)
+            }
+        }
+        let channel = context.channel
+        installHandlers(on: context) { pipeline in
+            let reader = SNIHandler { result in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    guard case .hostname(let name) = result else {
+                        let place = channel.localAddress.map { "\($0)" } ?? "an address"
+                        switchboard.refusals.note(Refusal(place: place, reason: .missingServerName))
+                        channel.close(promise: nil)
+                        return
+                    }
+                    try Self.addTLS(to: pipeline, switchboard, name.lowercased(), 443)
+                }
+            }
+            try pipeline.addHandler(ByteToMessageHandler(reader))
+        }
+    }
+
+    private static func addTLS(
+        to pipeline: ChannelPipeline.SynchronousOperations,
+        _ switchboard: InterceptionRouter,
+        _ host: String,
+        _ port: Int
+    ) throws {
+        try pipeline.addHandler(NIOSSLServerHandler(context: switchboard.context(for: host)))
+        try pipeline.addHandler(
+            ProtocolDetector(switchboard, .host(host, port: port), isSecure: true)
+        )
+    }
+
+    // MARK: Decisions
+
+    /// Adds the handlers for the rest of the connection, passes the received bytes to them, and
+    /// removes this handler.
+    private func installHandlers(
+        on context: ChannelHandlerContext,
+        _ add: (ChannelPipeline.SynchronousOperations) throws -> Void
+    ) {
+        isProtocolDetected = true
+        do {
+            try add(context.pipeline.syncOperations)
+        } catch {
+            return refuse(.malformed, context)
+        }
+        let rest = receivedBytes
+        receivedBytes = ByteBuffer()
+        context.fireChannelRead(NIOAny(rest))
+        context.fireChannelReadComplete()
+        context.pipeline.syncOperations.removeHandler(self).whenComplete { _ in }
+    }
+
+    private func refuse(_ reason: Refusal.Reason, _ context: ChannelHandlerContext) {
+        isProtocolDetected = true
+        switchboard.refusals.note(Refusal(place: place, reason: reason))
+        context.close(promise: nil)
+    }
+
+    private var place: String {
+        switch entryPoint {
+        case .direct: "the intercepting proxy"
+        case .host(let host, let port): "\(host):\(port)"
+        }
+    }
+
+    /// Records a TLS failure that the client caused, and closes the connection.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if isSecure, let reason = Self.reason(of: error) {
+            switchboard.refusals.note(Refusal(place: place, reason: reason))
+        }
+        context.close(promise: nil)
+    }
+
+    /// Returns the reason for a TLS failure; nil when the client only disconnected.
+    private static func reason(of error: any Error) -> Refusal.Reason? {
+        let text = "\(error)"
+        // OpenSSL sends the alert that rejects a certificate unencrypted, while BoringSSL expects
+        // it to be encrypted.
+        if ["ALERT", "BAD_PACKET_LENGTH", "DECRYPTION_FAILED"].contains(where: text.contains) {
+            return .untrustedCertificate
+        }
+        guard let error = error as? NIOSSLError, case .handshakeFailed = error else { return nil }
+        return text.contains("EOF") || text.contains("Closed") ? nil : .malformed
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+}
+
+extension ByteBufferView {
+    /// Returns whether the bytes begin with a word; nil when there are too few bytes to know.
+    fileprivate func startsWithWord(_ word: [UInt8]) -> Bool? {
+        guard starts(with: word.prefix(count)) else { return false }
+        return count < word.count ? nil : true
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetter: Bool {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self)
+            || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self)
+    }
+}

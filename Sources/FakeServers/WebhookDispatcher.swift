@@ -1,0 +1,331 @@
+package import Conformance
+internal import Providers
+
+/// Sends HTTP requests to a backend.
+///
+/// The implementation is in another module.
+package protocol WebhookTransport: Sendable {
+    /// Sends a request to `scheme://host:port`, and waits for the response for a limited time.
+    func send(
+        _ request: HTTPMessage.Request,
+        to base: String,
+        within: Duration
+    ) async -> Exchange.Outcome
+}
+
+/// The webhook dispatcher: sends events to the webhooks of the backend when they are due on the
+/// clock of their namespace.
+///
+/// It also moves these clocks.
+package final class WebhookDispatcher: Sendable {
+    /// The result of moving the clock of a namespace.
+    package struct AdvanceResult: Hashable, Sendable {
+        package let now: Instant
+        package let attemptCount: Int
+        /// Whether no webhook delivery is waiting any more.
+        package let isSettled: Bool
+    }
+
+    private struct State {
+        var attemptCounts: [String: Int] = [:]
+        var waiters: [String: [CheckedContinuation<Void, Never>]] = [:]
+    }
+
+    /// The maximum number of delivery attempts in one call of `flush` or `advance`.
+    ///
+    /// No real retry schedule has that many attempts, so more of them mean an endless loop.
+    private static let attemptsMax = 100_000
+
+    private let world: FakeRegistry
+    private let messenger: any WebhookTransport
+    private let allowedHosts: Set<String>
+    private let state = Locked(State())
+    private let wakeups: AsyncStream<Void>
+    private let wakeupContinuation: AsyncStream<Void>.Continuation
+
+    package init(
+        world: FakeRegistry,
+        messenger: any WebhookTransport,
+        allowedHosts: Set<String> = []
+    ) {
+        self.world = world
+        self.messenger = messenger
+        self.allowedHosts = allowedHosts
+        (wakeups, wakeupContinuation) = AsyncStream.makeStream(
+            of: Void.self,
+            bufferingPolicy: .bufferingNewest(1)
+        )
+        world.notify { [wakeupContinuation] in wakeupContinuation.yield() }
+    }
+
+    // MARK: In real time
+
+    /// Delivers the events that are due, then waits for the next due time or a change, until the
+    /// task is cancelled or `stop` is called.
+    package func run() async {
+        // The group discards results, because a server that runs for weeks must not keep them.
+        await withDiscardingTaskGroup { group in
+            var alarm: Task<Void, Never>?
+            wakeupContinuation.yield()
+            for await _ in wakeups {
+                alarm?.cancel()
+                for namespace in world.namespaces {
+                    // There is no notification, because it would start this loop again at once.
+                    world.edit(namespace, notifies: false) { _, _ in }
+                    group.addTask { _ = await self.deliverDue(namespace) }
+                }
+                if let wait = timeUntilNextDelivery() {
+                    alarm = Task { [wakeupContinuation] in
+                        try? await Task.sleep(for: wait)
+                        if !Task.isCancelled { wakeupContinuation.yield() }
+                    }
+                }
+            }
+            alarm?.cancel()
+            group.cancelAll()
+        }
+    }
+
+    /// Ends `run`, which delivers events in real time.
+    package func stop() {
+        wakeupContinuation.finish()
+    }
+
+    private func timeUntilNextDelivery() -> Duration? {
+        world.namespaces.compactMap { namespace in
+            world.read(namespace) { services, now in
+                guard services.clock.frozen == nil, let next = services.nextChangeTime else {
+                    return nil
+                }
+                return max(.milliseconds(1), next - now)
+            } ?? nil
+        }.min()
+    }
+
+    // MARK: Delivering
+
+    /// Makes every delivery attempt that is due in a namespace, and waits until all of them end.
+    ///
+    /// - Returns: The number of attempts.
+    package func deliverDue(_ namespace: String) async -> Int {
+        // The attempt is counted before the deliveries are taken, so that `waitForUnderway` does
+        // not miss them.
+        state.withLock { $0.attemptCounts[namespace, default: 0] += 1 }
+        defer { attemptFinished(namespace) }
+        let due = world.takeDueDeliveries(namespace)
+        // The events of one customer are sent in order. A retry for one customer does not delay the
+        // others.
+        let lines = Dictionary(grouping: due) { [$0.configuration, $0.group] }
+        await withTaskGroup(of: Void.self) { group in
+            for line in lines.values {
+                group.addTask {
+                    for delivery in line { await self.attempt(delivery, namespace) }
+                }
+            }
+        }
+        return due.count
+    }
+
+    private func attemptFinished(_ namespace: String) {
+        let waiters: [CheckedContinuation<Void, Never>] = state.withLock { state in
+            state.attemptCounts[namespace, default: 0] -= 1
+            guard state.attemptCounts[namespace] == 0 else { return [] }
+            return state.waiters.removeValue(forKey: namespace) ?? []
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until no delivery attempt is in progress in a namespace, including attempts that other
+    /// calls started.
+    private func waitForUnderway(_ namespace: String) async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                if state.attemptCounts[namespace, default: 0] == 0 { return true }
+                state.waiters[namespace, default: []].append(continuation)
+                return false
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
+    /// Makes one attempt to deliver an event to a webhook.
+    ///
+    /// The attempt is due on the virtual clock, but its signature contains the real time. The
+    /// backend compares the age of a signature with its own clock, which is real.
+    private func attempt(_ delivery: WebhookDelivery, _ namespace: String) async {
+        let wall = world.now
+        let prepared = world.read(namespace) { services, now in
+            (services.attempt(at: delivery, now: wall), services.schedule(of: delivery), now)
+        }
+        guard let (target, schedule, now) = prepared else { return }
+        guard let target else {
+            finish(
+                delivery,
+                schedule,
+                nil,
+                "the webhook '\(delivery.configuration)' no longer exists",
+                namespace
+            )
+            return
+        }
+        guard let place = WebhookURL(target.url, allowedHosts: allowedHosts) else {
+            finish(
+                delivery,
+                schedule,
+                nil,
+                "\(target.url) is not an allowed URL; --allow-host HOST allows other hosts",
+                namespace
+            )
+            return
+        }
+        let request = target.request(place.target)
+        let sequence = world.journal.begin(
+            Exchange(
+                from: delivery.provider,
+                to: .backend,
+                namespace: namespace,
+                purpose: .delivery(name: delivery.type, attempt: delivery.attempts.count + 1),
+                at: now,
+                request: request
+            )
+        )
+        let outcome = await messenger.send(request, to: place.base, within: schedule.answerMax)
+        world.journal.complete(sequence, outcome)
+        switch outcome {
+        case .answered(let response): finish(delivery, schedule, response.status, nil, namespace)
+        case .failed(_, let text): finish(delivery, schedule, nil, text, namespace)
+        case .pending, .requestCut, .answerLost:
+            finish(delivery, schedule, nil, "no response", namespace)
+        }
+    }
+
+    private func finish(
+        _ delivery: WebhookDelivery,
+        _ schedule: RetrySchedule,
+        _ status: Int?,
+        _ failure: String?,
+        _ namespace: String
+    ) {
+        world.edit(namespace) { services, now in
+            services.queue.finish(
+                delivery.number,
+                status: status,
+                failure: failure,
+                by: schedule,
+                at: now
+            )
+        }
+    }
+
+    // MARK: In virtual time
+
+    /// Makes all delivery attempts that are due in a namespace, including those that become due
+    /// meanwhile, and returns their number.
+    package func flush(_ namespace: String) async -> Int {
+        var count = 0
+        while true {
+            await waitForUnderway(namespace)
+            world.edit(namespace, notifies: false) { _, _ in }
+            let made = await deliverDue(namespace)
+            count += made
+            // `run` may have taken some of the deliveries, so this loop waits for them too.
+            let isIdle = state.withLock { $0.attemptCounts[namespace, default: 0] == 0 }
+            guard made > 0 || !isIdle, count < Self.attemptsMax else { return count }
+        }
+    }
+
+    /// Moves the clock of a namespace forward to a time, and makes each delivery on the way when it
+    /// is due.
+    ///
+    /// Without a target time, the clock moves until no delivery is waiting any more.
+    package func advance(_ namespace: String, to target: Instant?) async -> AdvanceResult {
+        let before = attemptCount(namespace)
+        _ = await flush(namespace)
+        while attemptCount(namespace) - before < Self.attemptsMax, !Task.isCancelled {
+            let next: Instant? =
+                world.read(namespace) { services, _ in
+                    target == nil ? services.queue.nextDue : services.nextChangeTime
+                } ?? nil
+            guard let next, target.map({ next <= $0 }) ?? isWithinRenewalLimit(namespace, next)
+            else { break }
+            moveClock(namespace, to: next)
+            _ = await flush(namespace)
+        }
+        if let target { moveClock(namespace, to: target) }
+        _ = await flush(namespace)
+        let count = attemptCount(namespace) - before
+        return world.read(namespace) { services, now in
+            AdvanceResult(now: now, attemptCount: count, isSettled: services.queue.isSettled)
+        } ?? AdvanceResult(now: world.now, attemptCount: count, isSettled: true)
+    }
+
+    /// Returns whether the clock of a namespace may move to a time when `advance` has no target
+    /// time.
+    ///
+    /// The limits are those of a move with a target time. They are needed because an imported state
+    /// may contain deliveries at any time.
+    private func isWithinRenewalLimit(_ namespace: String, _ time: Instant) -> Bool {
+        guard Instant.given.contains(time) else { return false }
+        let count = world.read(namespace) { services, _ in services.renewalCount(by: time) } ?? 0
+        return count <= Services.renewalsMax
+    }
+
+    private func attemptCount(_ namespace: String) -> Int {
+        world.read(namespace) { services, _ in services.queue.attemptCount } ?? 0
+    }
+
+    /// Moves the clock of a namespace forward to a time.
+    ///
+    /// A time before the current time of the clock is ignored.
+    private func moveClock(_ namespace: String, to time: Instant) {
+        let wall = world.now
+        world.edit(namespace) { services, now in
+            if time > now { services.clock.set(to: time, at: wall) }
+        }
+    }
+}
+
+/// The URL of a webhook that may be called: on this machine, or on a host that is allowed by name.
+package struct WebhookURL: Hashable, Sendable {
+    package let base: String
+    package let target: String
+
+    /// Parses the URL of a webhook; nil when the URL is invalid or its host is not allowed.
+    package init?(_ text: String, allowedHosts: Set<String>) {
+        let scheme =
+            text.hasPrefix("http://") ? "http://" : text.hasPrefix("https://") ? "https://" : ""
+        guard !scheme.isEmpty else { return nil }
+        let rest = text.dropFirst(scheme.count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        guard !authority.isEmpty, !authority.contains("@") else { return nil }
+        let host: Substring =
+            authority.hasPrefix("[")
+            ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+        guard LoopbackHost.isLoopback(String(host)) || allowedHosts.contains(String(host)) else {
+            return nil
+        }
+        let behind = authority.hasPrefix("[") ? host.count + 2 : host.count
+        let port = authority.dropFirst(behind)
+        guard port.isEmpty || port.first == ":" && Self.isPort(port.dropFirst()) else {
+            return nil
+        }
+        base = scheme + authority
+        let path = rest.dropFirst(authority.count)
+        target = path.isEmpty ? "/" : path.hasPrefix("?") ? "/" + path : String(path)
+    }
+
+    /// Returns whether a string is a port from 1 to 65535.
+    ///
+    /// NIO, the network library, would end the process for any other number.
+    private static func isPort(_ text: Substring) -> Bool {
+        text.utf8.allSatisfy { (48...57).contains($0) } && UInt16(text).map { $0 > 0 } ?? false
+    }
+}
+
+/// Detects names and addresses of this machine.
+package enum LoopbackHost {
+    package static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host == "[::1]"
+            || (host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." })
+    }
+}

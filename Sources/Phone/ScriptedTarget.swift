@@ -1,0 +1,344 @@
+package import Conformance
+internal import Providers
+
+/// Carries out phone steps with the scripted app on every phone.
+///
+/// Time is virtual, in milliseconds; no sockets, clocks or browsers are used.
+///
+/// Waiting takes no real time, so a test of a timeout of thirty seconds is fast.
+package struct ScriptedTarget<Environment: PhoneEnvironment>: Sendable {
+    private enum Event: Sendable {
+        case dispatch(String)
+        case assign(String, JSONValue)
+        case call(String, [JSONValue])
+        case answer(Int, route: String, sequence: Int, Exchange.Outcome)
+        case wake
+        case input(ScriptedApp.Input)
+    }
+
+    private struct ScheduledEvent: Sendable {
+        let time: Int64
+        let order: Int
+        let phone: String
+        let page: Int
+        let event: Event
+    }
+
+    private struct Page: Sendable {
+        let number: Int
+        let launch: PhoneLaunch
+        let opened: Int64
+        var app: ScriptedApp
+        var scheduledWakes: Set<Int64> = []
+    }
+
+    package var world: Environment
+    /// The reason why the run is inconclusive; nil when it is conclusive so far.
+    package private(set) var trouble: String?
+    private let defects: Set<ClientDefect>
+    private let seed: UInt64
+    private var queue: [ScheduledEvent] = []
+    private var orderCount = 0
+    /// The virtual time, in milliseconds since the contract's first step.
+    private var now: Int64 = 0
+    /// The open pages of each phone; usually one page.
+    private var pages: [String: [Page]] = [:]
+    private var pageCount = 0
+    private var storages: [String: ScriptedApp.Storage] = [:]
+    private var killWatch = KillWatch()
+
+    /// The duration of a call to the app's backend, in milliseconds.
+    private static var callTime: Int64 { 60 }
+    /// The time to wait for the app's reaction to a user action, in milliseconds.
+    private static var settleTimeout: Int64 { 90_000 }
+
+    /// Creates an executor of phone steps.
+    ///
+    /// - Parameters:
+    ///   - world: The environment of the phones: bridge, backend and journal.
+    ///   - defects: The built-in defects that the scripted app has; empty for a correct app.
+    ///   - seed: The seed of the random values of all pages.
+    package init(_ world: Environment, defects: Set<ClientDefect>, seed: UInt64) {
+        self.world = world
+        self.defects = defects
+        self.seed = seed
+    }
+
+    /// The virtual time, in microseconds since the contract's first step.
+    package var time: Int64 { now * 1000 }
+
+    /// Runs until no event is pending, and records the final state of every page and phone in the
+    /// journal.
+    package mutating func finish() async {
+        await settle()
+        for phone in pages.keys.sorted() {
+            world.recordScreen(pages[phone]?.last?.app.screen ?? .null, of: phone, at: time)
+        }
+        for phone in world.phones { world.recordPhoneData(phone, at: time) }
+    }
+
+    // MARK: Pages
+
+    private mutating func openPage(on phone: String, isReload: Bool) async {
+        let launch = world.launch(phone, isReload: isReload, at: time)
+        pageCount += 1
+        let number = pageCount
+        var globals = launch.device["globals"]?.object ?? JSONObject()
+        for member in launch.device["globalDelays"]?.object?.members ?? [] {
+            let (name, delay) = (member.key, member.value.int64 ?? 0)
+            guard delay > 0, let value = globals[name] else { continue }
+            globals[name] = nil
+            add(now + delay, phone, number, .assign(name, value))
+        }
+        var generator = SeededGenerator(seed: seed, text: "\(phone)/\(number)")
+        let app = ScriptedApp(
+            globals: globals,
+            userAgent: launch.userAgent,
+            keys: world.profile.app.vaultKeys,
+            storage: storages[phone] ?? ScriptedApp.Storage(),
+            defects: defects,
+            seed: generator.next()
+        )
+        let page = Page(number: number, launch: launch, opened: now, app: app)
+        pages[phone, default: []].append(page)
+        await change(phone, number) { $0.start(at: $1) }
+    }
+
+    private mutating func kill(_ phone: String) {
+        killWatch.end(phone)
+        world.write(UserAction("kill"), on: phone, at: time)
+        pages[phone] = nil
+    }
+
+    // MARK: Events
+
+    private mutating func add(_ time: Int64, _ phone: String, _ page: Int, _ event: Event) {
+        orderCount += 1
+        queue.append(
+            ScheduledEvent(time: time, order: orderCount, phone: phone, page: page, event: event)
+        )
+    }
+
+    /// Runs until the app has reacted to all events so far.
+    private mutating func settle() async { await run(until: now + Self.settleTimeout) }
+
+    private mutating func run(until end: Int64) async {
+        while !Task.isCancelled,
+            let next = queue.indices.min(by: {
+                (queue[$0].time, queue[$0].order) < (queue[$1].time, queue[$1].order)
+            }), queue[next].time <= end
+        {
+            let scheduled = queue.remove(at: next)
+            now = max(now, scheduled.time)
+            await deliver(scheduled.event, scheduled.phone, scheduled.page)
+        }
+    }
+
+    private mutating func deliver(_ event: Event, _ phone: String, _ number: Int) async {
+        guard let page = pages[phone]?.first(where: { $0.number == number }) else {
+            // The page is closed and does not receive the event. The journal still records the
+            // backend's response.
+            if case .answer(_, _, let sequence, let outcome) = event {
+                world.complete(sequence, outcome, at: time)
+            }
+            return
+        }
+        switch event {
+        case .dispatch(let text): await dispatch(text, page)
+        case .assign(let name, let value):
+            await change(phone, number) { $0.handle(.assigned(name, value), at: $1) }
+        case .call(let name, let arguments):
+            world.write(.called(name, exists: page.app.has(name)), on: phone, at: time)
+            await change(phone, number) { $0.handle(.called(name, arguments), at: $1) }
+        case .answer(let call, let route, let sequence, let outcome):
+            world.complete(sequence, outcome, at: time)
+            if killWatch.answered(route, on: phone) { return kill(phone) }
+            let (status, body) = Self.received(outcome)
+            await change(phone, number) {
+                $0.handle(.answered(call, status: status, body), at: $1)
+            }
+        case .wake: await change(phone, number) { $0.handle(.tick, at: $1) }
+        case .input(let input): await change(phone, number) { $0.handle(input, at: $1) }
+        }
+    }
+
+    /// Returns the status and the body of a response as the app receives them; a nil status when
+    /// there is no response.
+    private static func received(_ outcome: Exchange.Outcome) -> (status: Int?, body: JSONValue) {
+        guard case .answered(let response) = outcome else { return (nil, .null) }
+        return (response.status, (try? JSONValue(parsing: response.body)) ?? .null)
+    }
+
+    private mutating func dispatch(_ text: String, _ page: Page) async {
+        let phone = page.launch.page.name
+        if killWatch.isDying(phone) { return kill(phone) }
+        let reply = world.command(
+            text,
+            from: page.launch.page,
+            pageTime: now - page.opened,
+            at: time
+        )
+        schedule(reply["replies"]?.array ?? [], on: phone, pages: [page.number])
+        if killWatch.killsAfter(BridgeCommand(text), idKey: world.key(.id)) { kill(phone) }
+    }
+
+    /// Schedules the replies of the native side, which set global variables or call functions of
+    /// the page, after their delays.
+    private mutating func schedule(_ replies: [JSONValue], on phone: String, pages: [Int]) {
+        for reply in replies {
+            let name = reply["name"]?.string ?? ""
+            let delay = max(1, reply["delay"]?.int64 ?? 0)
+            let event: Event =
+                reply["kind"] == "callback"
+                ? .call(name, reply["arguments"]?.array ?? [])
+                : .assign(name, reply["value"] ?? .null)
+            for number in pages { add(now + delay, phone, number, event) }
+        }
+    }
+
+    /// Delivers an event to a page, and carries out the bridge commands and backend calls that the
+    /// page returns.
+    private mutating func change(
+        _ phone: String,
+        _ number: Int,
+        _ body: (inout ScriptedApp, Int64) -> [ScriptedApp.Output]
+    ) async {
+        guard var list = pages[phone], let index = list.firstIndex(where: { $0.number == number })
+        else { return }
+        // Two pages of one phone share its web storage.
+        if list.count > 1, let storage = storages[phone] { list[index].app.storage = storage }
+        let outputs = body(&list[index].app, now)
+        storages[phone] = list[index].app.storage
+        let page = list[index]
+        if let wake = page.app.nextWakeTime, !page.scheduledWakes.contains(wake) {
+            list[index].scheduledWakes.insert(wake)
+            add(max(now, wake), phone, number, .wake)
+        }
+        pages[phone] = list
+        for output in outputs {
+            switch output {
+            case .command(let text, let at): add(max(now, at), phone, number, .dispatch(text))
+            case .call(let call, let route, let values): await send(call, route, values, page)
+            case .error(let text): world.write(.pageError(text), on: phone, at: time)
+            }
+        }
+    }
+
+    private mutating func send(
+        _ call: Int,
+        _ route: String,
+        _ values: [String: String],
+        _ page: Page
+    ) async {
+        let phone = page.launch.page.name
+        if killWatch.isDying(phone) { return kill(phone) }
+        let made = await world.call(route, values, from: page.launch.page, at: time)
+        guard let (sequence, answer) = made else { return }
+        switch answer {
+        case .answered(let response, let delay):
+            add(
+                now + Self.callTime + delay.milliseconds,
+                phone,
+                page.number,
+                .answer(call, route: route, sequence: sequence, .answered(response))
+            )
+        case .reset:
+            add(
+                now + Self.callTime,
+                phone,
+                page.number,
+                .answer(call, route: route, sequence: sequence, .failed(.closed, "planned reset"))
+            )
+        case .never: break
+        }
+    }
+}
+
+extension ScriptedTarget: PhoneExecutor {
+    package var namespace: Namespace { world.namespace }
+    package var timeline: ClientTimeline { world.timeline() }
+
+    package mutating func assign(_ id: String, to user: String) { world.assign(id, to: user) }
+
+    package mutating func fail(_ text: String) { trouble = trouble ?? text }
+
+    package mutating func note(_ userAction: UserAction, on phone: String) {
+        world.write(userAction, on: phone, at: time)
+    }
+
+    package mutating func begin(_ action: AppAction) { killWatch.begin(action) }
+
+    /// Does not clear the kill point, because the app may reach the kill point of an action during
+    /// the next action.
+    package mutating func end(_ action: AppAction) {}
+
+    package func app(for action: AppAction) -> AppAction.App { world.app(for: action) }
+
+    package mutating func performAccountAction(_ action: AppAction) async {
+        if let text = await world.performAccountAction(action) { fail(text) }
+    }
+
+    package mutating func open(_ pageCount: Int, on phone: String, isReload: Bool) async {
+        for _ in 0..<pageCount { await openPage(on: phone, isReload: isReload) }
+    }
+
+    package mutating func closePages(of phone: String) { pages[phone] = nil }
+
+    package mutating func removeApp(_ phone: String) {
+        storages[phone] = nil
+        pages[phone] = nil
+    }
+
+    package mutating func tap(_ tap: Tap, on phone: String) async {
+        note(UserAction(tap.name), on: phone)
+        for page in pages[phone] ?? [] {
+            await deliver(.input(Self.input(tap)), phone, page.number)
+        }
+    }
+
+    private static func input(_ tap: Tap) -> ScriptedApp.Input {
+        switch tap {
+        case .upgrade: .upgrade
+        case .restore: .restore
+        case .logout: .logout
+        case .status: .status
+        case .login(let account, let password, let agrees):
+            .login(account: account, password: password, agrees: agrees)
+        }
+    }
+
+    package mutating func reply(_ replies: [JSONValue], on phone: String) {
+        schedule(replies, on: phone, pages: (pages[phone] ?? []).map(\.number))
+    }
+
+    package mutating func advanceTime(_ time: Duration) async {
+        let end = now + time.milliseconds
+        await run(until: end)
+        now = max(now, end)
+    }
+
+    package mutating func waitBetweenTaps() async { await advanceTime(.milliseconds(50)) }
+
+    package mutating func apply(_ change: PhoneChange, product: String?) -> [JSONValue] {
+        world.apply(change, product: product, at: time)
+    }
+
+    package mutating func take(_ plan: BridgePlan) { world.take(plan) }
+
+    package mutating func take(_ plan: AppBackendPlan) { world.take(plan) }
+
+    package mutating func carryOut(_ act: FakeStoreAction) {
+        if let refusal = world.carryOut(act) { fail(refusal) }
+    }
+
+    /// Waits after a user action.
+    ///
+    /// After a start, it waits only for the startup budget of the profile, because a user would not
+    /// wait for the last retry.
+    package mutating func settle(after action: AppAction) async {
+        guard action.name.isLaunch || action.name == .reload else { return await settle() }
+        await run(until: now + world.profile.app.startup.milliseconds + 500)
+    }
+
+    package mutating func settle(after act: PhoneChange.OwnerAction) async { await settle() }
+}

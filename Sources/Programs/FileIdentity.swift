@@ -1,0 +1,15 @@
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// Reads properties of open files.
+package enum FileIdentity {
+    /// Returns the inode number of the file to which a descriptor refers; nil when the descriptor
+    /// is closed.
+    package static func number(of descriptor: Int32) -> UInt64? {
+        var state = stat()
+        return fstat(descriptor, &state) == 0 ? UInt64(state.st_ino) : nil
+    }
+}

@@ -1,0 +1,42 @@
+package import Conformance
+
+/// Instructions for reading a live service without changing it.
+///
+/// Assay compares the live responses with the responses of the fake.
+package struct LiveReadPlan: Sendable {
+    /// A request whose response contains the value of a path parameter.
+    package struct ParameterSource: Sendable {
+        package let name: String
+        /// The path of the request.
+        ///
+        /// It may contain path parameters whose values are already known.
+        package let path: String
+        /// JSON pointers into the response.
+        ///
+        /// The first pointer that leads to a string supplies the value.
+        package let pointers: [String]
+
+        init(_ name: String, _ path: String, _ pointers: String...) {
+            (self.name, self.path, self.pointers) = (name, path, pointers)
+        }
+    }
+
+    /// The authentication scheme of the `Authorization` header that carries the service's API key.
+    package let scheme: String
+    /// The names of the path parameters whose values the user must supply.
+    package let suppliedParameters: [String]
+    /// Values for the fake of the path parameters that the user supplies for the live service.
+    package let fakeParameterValues: [String: String]
+    /// The requests that supply path parameters.
+    ///
+    /// Each one needs only parameters that earlier requests supply.
+    package let sources: [ParameterSource]
+    /// The query string that an operation requires, by the operation's path: `?app_id={app_id}`.
+    package let queries: [String: String]
+    /// The JSON members whose value is an object with names chosen by users, for example tags.
+    package let userNamedMembers: Set<String>
+    /// The JSON members that the service leaves out while they have no value, as it documents.
+    package let membersOmittedWhenUnset: Set<String>
+    /// Adds data to the fake, so that the fake's responses are not empty.
+    package let addSampleData: @Sendable (inout Services, Instant) -> Void
+}

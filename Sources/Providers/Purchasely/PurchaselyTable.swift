@@ -1,0 +1,77 @@
+package import Conformance
+
+/// A table of all subscriptions in the fake Purchasely, by subscription ID.
+///
+/// Its indexes find the next subscription that is due, and the subscriptions of a user.
+package struct PurchaselyTable: Hashable, Sendable {
+    package typealias Subscription = PurchaselyState.Subscription
+
+    private var subscriptions: SharedTable<String, Subscription> = [:]
+    private var idsByDueTime = SharedIndex<Instant, String>()
+    /// The IDs of subscriptions, by the user ID or the anonymous ID that owns them.
+    private var idsByOwner = SharedIndex<String, String>()
+
+    package init() {}
+
+    /// All subscriptions, in no particular order.
+    var all: [Subscription] { Array(subscriptions.values) }
+
+    package var count: Int { subscriptions.count }
+
+    package subscript(id: String) -> Subscription? {
+        get { subscriptions[id] }
+        set {
+            if let old = subscriptions[id] { updateIndexes(old, isIndexed: false) }
+            subscriptions[id] = newValue
+            if let newValue { updateIndexes(newValue, isIndexed: true) }
+        }
+    }
+
+    /// The time of the next automatic change of a subscription, and the ID of that subscription;
+    /// nil when there is none.
+    package var nextDue: (time: Instant, id: String)? { idsByDueTime.first.map { ($0.key, $0.id) } }
+
+    /// Returns the subscriptions that a user ID or an anonymous ID owns, sorted by subscription ID.
+    package func subscriptionsOwned(by holder: String) -> [Subscription] {
+        idsByOwner.ids(under: holder).compactMap { subscriptions[$0] }
+    }
+
+    private mutating func updateIndexes(_ found: Subscription, isIndexed: Bool) {
+        if let time = found.nextChangeTime {
+            if isIndexed {
+                idsByDueTime.insert(found.id, under: time)
+            } else {
+                idsByDueTime.remove(found.id, under: time)
+            }
+        }
+        for holder in Set([found.userID, found.anonymousID].compactMap { $0 }) {
+            if isIndexed {
+                idsByOwner.insert(found.id, under: holder)
+            } else {
+                idsByOwner.remove(found.id, under: holder)
+            }
+        }
+    }
+}
+
+extension PurchaselyState.Subscription {
+    /// The next time at which this subscription changes without an action, for example by a
+    /// renewal; nil when there is none.
+    var nextChangeTime: Instant? {
+        guard !isOneTime else { return nil }
+        if status == "PAUSED" { return resume }
+        return isActive ? effectiveEnd : nil
+    }
+}
+
+/// Saves only the subscriptions, as a dictionary by ID.
+///
+/// The indexes are rebuilt when they are loaded.
+extension PurchaselyTable: Codable {
+    package init(from decoder: any Decoder) throws {
+        subscriptions = try SharedTable(from: decoder)
+        for found in subscriptions.values { updateIndexes(found, isIndexed: true) }
+    }
+
+    package func encode(to encoder: any Encoder) throws { try subscriptions.encode(to: encoder) }
+}

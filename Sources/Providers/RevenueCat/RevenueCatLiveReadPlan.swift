@@ -1,0 +1,56 @@
+internal import Conformance
+
+extension RevenueCatState {
+    /// Instructions for reading a live RevenueCat project.
+    ///
+    /// They read with REST v1 only customers that REST v2 lists, because v1 creates every customer
+    /// that is read.
+    package static var liveReadPlan: LiveReadPlan? {
+        let project = "/v2/projects/{project_id}"
+        let customer = project + "/customers/{customer_id}"
+        let first = "/items/0/id"
+        return LiveReadPlan(
+            scheme: "Bearer",
+            suppliedParameters: [],
+            fakeParameterValues: [:],
+            sources: [
+                .init("project_id", "/v2/projects", first),
+                .init("customer_id", project + "/customers", first),
+                .init("app_user_id", project + "/customers", first),
+                .init("app_id", project + "/apps", first),
+                .init("entitlement_id", project + "/entitlements", first),
+                .init("product_id", project + "/products", first),
+                .init("offering_id", project + "/offerings", first),
+                .init("package_id", project + "/offerings/{offering_id}/packages", first),
+                .init("paywall_id", project + "/paywalls", first),
+                .init("virtual_currency_code", project + "/virtual_currencies", "/items/0/code"),
+                .init("subscription_id", customer + "/subscriptions", first),
+                .init("purchase_id", customer + "/purchases", first),
+            ],
+            queries: [
+                // These two search operations require a search term.
+                project + "/subscriptions": "?store_subscription_identifier=none",
+                project + "/purchases": "?store_purchase_identifier=none",
+            ],
+            userNamedMembers: [
+                "subscriptions", "entitlements", "non_subscriptions", "other_purchases",
+                "subscriber_attributes", "metadata",
+            ],
+            membersOmittedWhenUnset: [],
+            addSampleData: { services, now in
+                // One purchase in each kind of store, because responses differ by store.
+                var plan = Catalog.Product(days: 30, price: 9.99, entitlements: ["play"])
+                plan.basePlan = "monthly"
+                services.revenueCat.catalog.products["plan"] = plan
+                for (product, store) in [
+                    ("plan", "PLAY_STORE"), ("premium_yearly", "APP_STORE"),
+                    ("coins_100", "APP_STORE"),
+                ] {
+                    var action = StoreAction(.purchase, user: "ada")
+                    (action.product, action.store) = (product, store)
+                    try? services.revenueCat.carryOut(action, at: now)
+                }
+            }
+        )
+    }
+}

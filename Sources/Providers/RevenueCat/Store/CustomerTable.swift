@@ -1,0 +1,125 @@
+internal import Conformance
+
+/// A table of all customers in the fake RevenueCat, by number.
+///
+/// Its indexes find the next automatic change, and the customer who owns a transaction or a
+/// receipt.
+struct CustomerTable: Hashable, Sendable {
+    private var customers: SharedTable<Int, Customer> = [:]
+    /// The subscriptions whose next change is a new period, sorted by the time at which it begins.
+    private var renewals = SharedOrder<DueChange>()
+    /// The subscriptions whose next change is the end of a period, sorted by that time.
+    ///
+    /// A store notices the end with a delay.
+    private var ends = SharedOrder<DueChange>()
+    private var purchaseIdentifiers = SharedIndex<PurchaseIdentifier, Int>()
+
+    /// The time of the next automatic change of a subscription, with the customer and the product.
+    struct DueChange: Hashable, Comparable {
+        let time: Instant
+        let number: Int
+        let productID: String
+
+        static func < (left: DueChange, right: DueChange) -> Bool {
+            (left.time, left.number, left.productID) < (right.time, right.number, right.productID)
+        }
+    }
+
+    /// An identifier by which the store model recognizes a purchase.
+    enum PurchaseIdentifier: Hashable, Comparable {
+        /// The ID of the purchase's current transaction or of its first transaction.
+        case transaction(String)
+        case receipt(String)
+    }
+
+    subscript(number: Int) -> Customer? {
+        get { customers[number] }
+        set {
+            update(from: customers[number], to: newValue, number)
+            customers[number] = newValue
+        }
+    }
+
+    // MARK: Queries
+
+    /// Returns the next automatic change of a subscription.
+    ///
+    /// The store notices the end of a period with this delay.
+    func nextDue(noticedAfter delay: Duration) -> DueChange? {
+        let end = ends.first.map {
+            DueChange(time: $0.time + delay, number: $0.number, productID: $0.productID)
+        }
+        return [renewals.first, end].compactMap { $0 }.min()
+    }
+
+    /// All customers, in no particular order.
+    var all: [Customer] { Array(customers.values) }
+
+    var numbers: [Int] { Array(customers.keys) }
+
+    /// Returns the customers who own a purchase with this transaction ID or receipt, oldest first.
+    func owners(of mark: PurchaseIdentifier) -> [(number: Int, customer: Customer)] {
+        purchaseIdentifiers.ids(under: mark).compactMap { number in
+            customers[number].map { (number, $0) }
+        }
+    }
+
+    // MARK: Indexes
+
+    private mutating func update(from old: Customer?, to new: Customer?, _ number: Int) {
+        if let old, let new, old.subscriptions == new.subscriptions, old.oneTime == new.oneTime {
+            return
+        }
+        let (before, after) = (Self.dueChanges(old, number), Self.dueChanges(new, number))
+        for due in before.renewals where !after.renewals.contains(due) { renewals.remove(due) }
+        for due in before.ends where !after.ends.contains(due) { ends.remove(due) }
+        for due in after.renewals { renewals.insert(due) }
+        for due in after.ends { ends.insert(due) }
+        let (lost, won) = (Self.purchaseIdentifiers(old), Self.purchaseIdentifiers(new))
+        for mark in lost.subtracting(won) { purchaseIdentifiers.remove(number, under: mark) }
+        for mark in won.subtracting(lost) { purchaseIdentifiers.insert(number, under: mark) }
+    }
+
+    private static func purchaseIdentifiers(_ customer: Customer?) -> Set<PurchaseIdentifier> {
+        guard let customer else { return [] }
+        var found: Set<PurchaseIdentifier> = []
+        func recordPurchase(_ purchase: Purchase) {
+            found.insert(.transaction(purchase.transactionID))
+            found.insert(.transaction(purchase.originalTransactionID))
+            if let token = purchase.receiptToken { found.insert(.receipt(token)) }
+        }
+        for purchase in customer.subscriptions.values { recordPurchase(purchase) }
+        for list in customer.oneTime.values { for purchase in list { recordPurchase(purchase) } }
+        return found
+    }
+
+    private static func dueChanges(
+        _ customer: Customer?,
+        _ number: Int
+    ) -> (renewals: [DueChange], ends: [DueChange]) {
+        var found: (renewals: [DueChange], ends: [DueChange]) = ([], [])
+        for purchase in customer?.subscriptions.values.map({ $0 }) ?? [] {
+            func due(_ time: Instant) -> DueChange {
+                DueChange(time: time, number: number, productID: purchase.productID)
+            }
+            switch purchase.nextAutomaticChange {
+            case .begins(let time): found.renewals.append(due(time))
+            case .ends(let time): found.ends.append(due(time))
+            case nil: break
+            }
+        }
+        return found
+    }
+}
+
+/// Saves only the customers, as a dictionary by number.
+///
+/// The indexes are rebuilt when they are loaded.
+extension CustomerTable: Codable {
+    init(from decoder: any Decoder) throws {
+        customers = try SharedTable(from: decoder)
+        for number in customers.keys { update(from: nil, to: customers[number], number) }
+    }
+
+    func encode(to encoder: any Encoder) throws { try customers.encode(to: encoder) }
+}

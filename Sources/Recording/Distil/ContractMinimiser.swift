@@ -1,0 +1,289 @@
+package import Conformance
+
+/// Removes every part of a golden contract, such as a step or an expected value, that does not
+/// affect its verdicts.
+///
+/// The verdicts are those on the recorded backend, which must pass the contract, and on other
+/// backends, which must fail it. Large groups of parts are tried first (delta debugging: halves,
+/// quarters, …), and steps before the contents of their responses. Then each remaining part is
+/// tried alone, until no part can be removed. The result is minimal: removing any further part
+/// changes a verdict.
+package struct ContractMinimiser: Sendable {
+    /// The progress of the search for a minimal contract, for display.
+    package struct Progress: Hashable, Sendable {
+        package var evaluatedCount = 0
+        package var removedCount = 0
+        package var partCount = 0
+    }
+
+    /// A removable part of a contract, identified by its position in the whole contract.
+    private enum Part: Hashable {
+        /// A step of the contract, together with the later deliveries that repeat it.
+        case step(Int)
+        case header(step: Int, field: Int)
+        /// A member of the JSON body of an expected response, with everything below it. An empty
+        /// pointer is the whole body.
+        case member(step: Int, JSONPointer)
+        case effect(Int)
+        case given(Int)
+        case value(String)
+
+        /// The order of removal: steps first, then messages and preconditions, then response
+        /// headers and bodies from the top down.
+        var rank: Int {
+            switch self {
+            case .step: 0
+            case .effect, .given: 1
+            case .header: 2
+            case .member(_, let pointer): 2 + pointer.tokens.count
+            case .value: .max
+            }
+        }
+    }
+
+    private let whole: Contract
+    private let jobs: Int
+    private let keepsVerdicts: @Sendable (Contract) async -> Bool
+    private let report: @Sendable (Progress) -> Void
+    private var removed: Set<Part> = []
+    private var knownResults: [Set<Part>: Bool] = [:]
+    private var progress = Progress()
+
+    /// Removes the parts of a golden contract that do not affect its verdicts.
+    ///
+    /// - Parameters:
+    ///   - contract: The golden contract.
+    ///   - jobs: The number of shortened contracts that are judged in parallel. The result does not
+    ///     depend on this number.
+    ///   - report: Receives the progress after every verdict.
+    ///   - keepsVerdicts: Returns whether a shortened contract has the same verdicts as the
+    ///     complete contract.
+    /// - Returns: The minimal contract and the number of removed parts.
+    package static func minimised(
+        _ contract: Contract,
+        jobs: Int = 1,
+        report: @escaping @Sendable (Progress) -> Void = { _ in },
+        keepsVerdicts: @escaping @Sendable (Contract) async -> Bool
+    ) async -> (contract: Contract, removedCount: Int) {
+        var minimiser = ContractMinimiser(
+            whole: contract,
+            jobs: max(1, jobs),
+            keepsVerdicts: keepsVerdicts,
+            report: report
+        )
+        return await minimiser.run()
+    }
+
+    private init(
+        whole: Contract,
+        jobs: Int,
+        keepsVerdicts: @escaping @Sendable (Contract) async -> Bool,
+        report: @escaping @Sendable (Progress) -> Void
+    ) {
+        self.whole = whole
+        self.jobs = jobs
+        self.keepsVerdicts = keepsVerdicts
+        self.report = report
+    }
+
+    // MARK: The search
+
+    private mutating func run() async -> (contract: Contract, removedCount: Int) {
+        let all = parts
+        progress.partCount = all.count
+        for rank in Set(all.map(\.rank)).sorted() {
+            await removeChunks(of: all.filter { $0.rank == rank })
+        }
+        // A part that was needed earlier may be removable now, because other parts have been
+        // removed.
+        var isSmaller = true
+        while isSmaller, !Task.isCancelled {
+            isSmaller = await removeFirst(of: all.map { [$0] })
+        }
+        var contract = candidate(without: removed)
+        if whole.title == whole.goldenTitle { contract.title = contract.goldenTitle }
+        return (contract, progress.removedCount)
+    }
+
+    /// Tries to remove halves, quarters and so on of the remaining parts of the contract.
+    private mutating func removeChunks(of parts: [Part]) async {
+        var size = parts.count
+        while size > 1, !Task.isCancelled {
+            let left = parts.filter { !isRemoved($0, removed) }
+            let chunks = stride(from: 0, to: left.count, by: size).map {
+                Array(left[$0..<min($0 + size, left.count)])
+            }
+            _ = await removeFirst(of: chunks)
+            size /= 2
+        }
+        _ = await removeFirst(of: parts.map { [$0] })
+    }
+
+    /// Removes each piece, a group of parts of the contract, that does not affect the verdicts.
+    ///
+    /// Several shortened contracts are judged in parallel, each without one piece. When a piece is
+    /// removed, the contracts without later pieces are judged again, now without both pieces. So
+    /// the result is the same as if the pieces were judged one after the other.
+    ///
+    /// - Returns: Whether any piece was removed.
+    private mutating func removeFirst(of pieces: [[Part]]) async -> Bool {
+        var hasRemoved = false
+        // The search goes from the last part to the first, because later parts may depend on
+        // earlier ones.
+        var position = pieces.count - 1
+        while position >= 0, !Task.isCancelled {
+            var wave: [(index: Int, removed: Set<Part>)] = []
+            while position >= 0, wave.count < jobs {
+                let next = removed.union(pieces[position].filter { !isRemoved($0, removed) })
+                // Skips pieces that are already removed, and contracts without any step.
+                if next != removed, isValidRemoval(next) { wave.append((position, next)) }
+                position -= 1
+            }
+            let kept = await evaluate(wave.map(\.removed))
+            guard let first = zip(wave, kept).first(where: \.1)?.0 else { continue }
+            progress.removedCount += first.removed.count - removed.count
+            removed = first.removed
+            report(progress)
+            hasRemoved = true
+            position = first.index - 1
+        }
+        return hasRemoved
+    }
+
+    /// Returns whether the contract keeps its verdicts without each of several sets of parts.
+    ///
+    /// No set of parts is judged twice.
+    private mutating func evaluate(_ candidates: [Set<Part>]) async -> [Bool] {
+        let open = candidates.enumerated().filter { knownResults[$0.element] == nil }
+        let found = await withTaskGroup(of: (Set<Part>, Bool).self) { group in
+            for (_, parts) in open {
+                let contract = candidate(without: parts)
+                group.addTask { [keepsVerdicts] in (parts, await keepsVerdicts(contract)) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        knownResults.merge(found) { _, new in new }
+        progress.evaluatedCount += found.count
+        report(progress)
+        return candidates.map { knownResults[$0] == true }
+    }
+
+    // MARK: Parts
+
+    private var parts: [Part] {
+        var parts: [Part] = whole.steps.indices.map(Part.step)
+        for (index, step) in whole.steps.enumerated() {
+            guard let pattern = Self.pattern(of: step) else { continue }
+            parts += pattern.fields.indices.map { Part.header(step: index, field: $0) }
+            if pattern.body != nil { parts.append(.member(step: index, JSONPointer())) }
+            if case .json(let value) = pattern.body {
+                parts += Self.members(of: value).map { Part.member(step: index, $0) }
+            }
+        }
+        parts += whole.expectation.effects.indices.map(Part.effect)
+        parts += whole.given.indices.map(Part.given)
+        return parts + whole.values.keys.sorted().map(Part.value)
+    }
+
+    /// Returns the JSON paths of all members of all objects, each object before its members.
+    private static func members(
+        of value: JSONValue,
+        at pointer: JSONPointer = JSONPointer()
+    ) -> [JSONPointer] {
+        switch value {
+        case .object(let object):
+            object.members.flatMap { member in
+                let place = pointer.appending(member.key)
+                return [place] + members(of: member.value, at: place)
+            }
+        // The elements stay, because their number is checked too; only their contents can be
+        // removed.
+        case .array(let elements):
+            elements.enumerated().flatMap { index, element in
+                members(of: element, at: pointer.appending(String(index)))
+            }
+        case .null, .bool, .number, .string: []
+        }
+    }
+
+    private static func pattern(of step: Step) -> ResponsePattern? {
+        switch step {
+        case .request(let request): request.answer
+        case .deliver(let delivery): delivery.answerPattern
+        // The responses of these steps are not described by a pattern.
+        case .register, .name, .createAccount, .look, .pass, .call, .provider, .restart,
+            .rotateKeys, .killAtCall, .account, .phone:
+            nil
+        }
+    }
+
+    /// Returns whether a part of the contract is removed, alone or together with a part that
+    /// contains it.
+    private func isRemoved(_ part: Part, _ removed: Set<Part>) -> Bool {
+        if removed.contains(part) { return true }
+        switch part {
+        case .step(let index):
+            guard case .deliver(let delivery) = whole.steps[index],
+                case .repeats(let name) = delivery.subject,
+                let first = whole.steps.firstIndex(where: {
+                    if case .deliver(let other) = $0 { other.name == name } else { false }
+                })
+            else { return false }
+            return isRemoved(.step(first), removed)
+        case .header(let step, _): return isRemoved(.step(step), removed)
+        case .member(let step, let pointer):
+            if isRemoved(.step(step), removed) { return true }
+            return pointer.tokens.indices.contains { count in
+                let above = JSONPointer(tokens: Array(pointer.tokens.prefix(count)))
+                return removed.contains(.member(step: step, above))
+            }
+        case .effect, .given, .value: return false
+        }
+    }
+
+    /// Returns whether the contract without the removed parts still has at least one step.
+    private func isValidRemoval(_ removed: Set<Part>) -> Bool {
+        whole.steps.indices.contains { !isRemoved(.step($0), removed) }
+    }
+
+    /// Returns the contract without the removed parts.
+    private func candidate(without removed: Set<Part>) -> Contract {
+        var contract = whole
+        contract.steps = whole.steps.enumerated().compactMap { index, step in
+            isRemoved(.step(index), removed) ? nil : self.step(step, index, without: removed)
+        }
+        contract.expectation.effects = whole.expectation.effects.enumerated()
+            .filter { !removed.contains(.effect($0.offset)) }.map(\.element)
+        contract.given = whole.given.enumerated()
+            .filter { !removed.contains(.given($0.offset)) }.map(\.element)
+        contract.values = whole.values.filter { !removed.contains(.value($0.key)) }
+        return contract
+    }
+
+    private func step(_ step: Step, _ index: Int, without removed: Set<Part>) -> Step {
+        guard var pattern = Self.pattern(of: step) else { return step }
+        pattern.fields = pattern.fields.enumerated()
+            .filter { !removed.contains(.header(step: index, field: $0.offset)) }.map(\.element)
+        if removed.contains(.member(step: index, JSONPointer())) {
+            pattern.body = nil
+        } else if case .json(var value) = pattern.body {
+            for part in removed {
+                guard case .member(index, let pointer) = part, value[pointer] != nil else {
+                    continue
+                }
+                value.set(pointer, to: nil)
+            }
+            pattern.body = .json(value)
+        }
+        switch step {
+        case .request(var request):
+            request.answer = pattern
+            return .request(request)
+        case .deliver(var delivery):
+            delivery.answerPattern = pattern
+            return .deliver(delivery)
+        // No other kind of step has a pattern.
+        default: return step
+        }
+    }
+}

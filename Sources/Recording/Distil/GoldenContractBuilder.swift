@@ -1,0 +1,461 @@
+internal import Conformance
+internal import ContractFiles
+internal import Providers
+
+extension Distiller {
+    /// Builds a golden contract, which expects the recorded responses, from the exchanges of one
+    /// group of related users.
+    ///
+    /// The exchanges of a group include the requests that the backend sent to providers because of
+    /// these users.
+    struct GoldenContractBuilder {
+        /// Names of headers that do not affect the backend and are left out of golden contracts.
+        private static let ignoredHeaders: Set<String> = [
+            "host", "user-agent", "accept", "accept-encoding", "accept-language", "content-length",
+            "connection", "date", "server", "via", "x-request-id", "traceparent", "tracestate",
+            "origin",
+            "referer", "cache-control", "pragma", "dnt", "te", "transfer-encoding", "keep-alive",
+            "expect", "upgrade-insecure-requests", "x-forwarded-for", "x-forwarded-proto",
+            "x-forwarded-host", "x-real-ip", "forwarded", "priority",
+        ]
+
+        /// Names of the response headers that golden contracts compare, because clients act on
+        /// them.
+        private static let comparedResponseHeaders: Set<String> = [
+            "location", "set-cookie", "retry-after", "cache-control",
+        ]
+        /// The maximum length in bytes of a text body in a golden contract.
+        private static let textMax = 16 << 10
+
+        let users: SessionUsers
+        let recording: Recording
+        let options: Options
+        private var names: [String: Int] = [:]
+        private var namer: TemplateNamer
+        /// The time from which the relative times in the contract are counted; nil derives the time
+        /// from the recorded session.
+        var base: Instant?
+        /// The period of the recorded session in real time, widened by a few seconds at both ends.
+        private let session: ClosedRange<Instant>
+        /// Whether the contract checks that the backend sends no push messages except the recorded
+        /// ones.
+        ///
+        /// This is false when the whole session has no message, because the recorded backend may
+        /// not send messages at all.
+        private let expectsNoOtherMessages: Bool
+        /// The reasons why the backend refused webhook deliveries in the recorded session.
+        private let refusals: WebhookRefusals
+        /// The features that a backend must have so that the contract applies, such as push
+        /// messages.
+        private var needs: Set<Feature> = []
+        /// The suffix of the contract's ID when one session produces several contracts.
+        var suffix = ""
+        /// Notes about parts of the recorded session that the contract does not check.
+        private(set) var notes: [String] = []
+
+        init(
+            users: SessionUsers,
+            recording: Recording,
+            refusals: WebhookRefusals,
+            session: ClosedRange<Instant>,
+            expectsNoOtherMessages: Bool,
+            options: Options
+        ) {
+            self.users = users
+            self.recording = recording
+            self.options = options
+            self.expectsNoOtherMessages = expectsNoOtherMessages
+            self.refusals = refusals
+            let began = recording.header.began
+            self.session = session
+            namer = TemplateNamer(
+                users: users,
+                moments: SessionTimeline(base: began),
+                session: session,
+                reused: []
+            )
+        }
+
+        /// Builds the golden contract of one group of related users.
+        ///
+        /// - Parameters:
+        ///   - places: The indices of the group's exchanges that were sent to the backend.
+        ///   - calls: The indices of the exchanges that the backend sent to providers because of
+        ///     the group.
+        /// - Returns: The contract of the group; nil when nothing was sent to the backend.
+        mutating func contract(_ places: [Int], calls: [Int]) -> Contract? {
+            guard !places.isEmpty else { return nil }
+            namer = namer(places)
+            let exchanges = places.lazy.map { [recording] in recording.exchanges[$0] }
+            let calls = calls.map { recording.exchanges[$0] }
+            var steps: [Step] = []
+            steps.reserveCapacity(places.count)
+            var deliveries: [String: (name: String, body: [UInt8])] = [:]
+            let repeatedReads = repeatedReads(exchanges)
+            let volatile = volatilePointers(exchanges, repeatedReads)
+            for (index, exchange) in exchanges.enumerated() where !repeatedReads.contains(index) {
+                if exchange.from == .app {
+                    steps.append(request(exchange, volatile[index] ?? []))
+                } else {
+                    steps.append(delivery(exchange, &deliveries))
+                }
+            }
+            var expectation = Expectation(answers: .statuses([200]))
+            expectation.effects = effects(calls)
+            if expectation.effects.contains(where: { $0.countMin > 0 }) { needs.insert(.push) }
+            let day = recording.header.began.description.prefix(10)
+            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            var contract = Contract(
+                id: options.id + suffix,
+                variant: "",
+                title: "",
+                clause: "G-01",
+                level: .must,
+                source: options.source,
+                needs: Feature.allCases.filter(needs.contains),
+                given: providerFaultPlan(calls).map { [.provider($0)] } ?? [],
+                steps: steps,
+                expectation: expectation,
+                location: place
+            )
+            contract.provenance = Provenance(
+                recorded: Instant(iso8601: day + "T00:00:00Z") ?? recording.header.began,
+                ageMax: options.ageMax,
+                location: place
+            )
+            contract.values = namer.values
+            contract.title = contract.goldenTitle
+            return contract
+        }
+
+        private func namer(_ places: [Int]) -> TemplateNamer {
+            let texts = places.concurrentMap { [recording] in
+                RequestTexts(recording.exchanges[$0])
+            }
+            let exchanges = places.lazy.map { recording.exchanges[$0] }
+            return TemplateNamer(
+                users: users,
+                moments: base.map(SessionTimeline.init(base:))
+                    ?? SessionTimeline(exchanges, texts, began: recording.header.began),
+                session: session,
+                // The values in all requests except the first one: only these requests can repeat a
+                // value of a response.
+                reused: Set(texts.dropFirst().lazy.flatMap(\.values))
+            )
+        }
+
+        /// Returns the indices of GET requests that the next exchange repeats, as a polling client
+        /// does.
+        ///
+        /// The contract omits these requests, because their number and their responses depend on
+        /// timing.
+        private func repeatedReads(_ exchanges: some Collection<Exchange>) -> Set<Int> {
+            Set(
+                zip(exchanges, exchanges.dropFirst()).enumerated().filter { _, pair in
+                    isSameRead(pair.0, pair.1)
+                }.map(\.offset)
+            )
+        }
+
+        /// Returns whether two requests are the same GET request of the same caller.
+        private func isSameRead(_ left: Exchange, _ right: Exchange) -> Bool {
+            left.request.method == "GET" && right.request.method == "GET"
+                && left.request.target == right.request.target
+                && relevantHeaders(left.request.fields) == relevantHeaders(right.request.fields)
+        }
+
+        private func relevantHeaders(_ fields: [HTTPMessage.Field]) -> [HTTPMessage.Field] {
+            fields.filter { field in
+                let key = field.name.lowercased()
+                return !Self.ignoredHeaders.contains(key) && !key.hasPrefix("sec-")
+                    && !key.hasPrefix("x-assay")
+            }
+        }
+
+        /// Returns the JSON paths in responses whose values differ between two equal consecutive
+        /// GET requests, by the index of the exchange.
+        private func volatilePointers(
+            _ exchanges: some RandomAccessCollection<Exchange>,
+            _ repeatedReads: Set<Int>
+        ) -> [Int: [JSONPointer]] {
+            var places: [Int: [JSONPointer]] = [:]
+            for index in repeatedReads.sorted() {
+                let start = exchanges.index(exchanges.startIndex, offsetBy: index)
+                let pair = (exchanges[start], exchanges[exchanges.index(after: start)])
+                guard pair.0.response?.status == pair.1.response?.status,
+                    pair.0.response?.body != pair.1.response?.body,
+                    let left = (pair.0.response?.body).flatMap({ try? JSONValue(parsing: $0) }),
+                    let right = (pair.1.response?.body).flatMap({ try? JSONValue(parsing: $0) })
+                else { continue }
+                let differing = left.differences(from: right).map(\.pointer)
+                places[index, default: []] += differing
+                places[index + 1, default: []] += differing
+            }
+            return places
+        }
+
+        // MARK: Steps
+
+        private mutating func uniqueName(_ name: String) -> String {
+            names[name, default: 0] += 1
+            let count = names[name] ?? 1
+            return count == 1 ? name : "\(name)-\(count)"
+        }
+
+        private mutating func request(_ exchange: Exchange, _ volatile: [JSONPointer]) -> Step {
+            let target = namer.target(exchange.request.target)
+            // The name is `get-subscriptions` for GET /api/subscriptions/{{user.ada}}.
+            let words = exchange.request.path.split(separator: "/").map(String.init)
+                .filter { word in
+                    word.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "-" || $0 == "_") }
+                        && users.userByID[word] == nil
+                }
+            let name = ([exchange.request.method.lowercased()] + words.suffix(1))
+                .joined(separator: "-")
+            var request = AppRequest(
+                name: uniqueName(name),
+                method: exchange.request.method,
+                target: target
+            )
+            let type = exchange.request[field: "content-type"] ?? ""
+            for field in relevantHeaders(exchange.request.fields) {
+                let key = field.name.lowercased()
+                if key == "content-type", type.hasPrefix("application/json") { continue }
+                request.fields.append(HTTPMessage.Field(key, namer.text(field.value)))
+            }
+            if let value = try? JSONValue(parsing: exchange.request.body) {
+                request.body = .json(namer.request(value))
+            } else if let text = String(validating: exchange.request.body, as: UTF8.self),
+                !text.isEmpty
+            {
+                request.body = .text(namer.text(text))
+            }
+            request.answer = pattern(exchange, volatile)
+            return .request(request)
+        }
+
+        private mutating func delivery(
+            _ exchange: Exchange,
+            _ deliveries: inout [String: (name: String, body: [UInt8])]
+        ) -> Step {
+            let body = try? JSONValue(parsing: exchange.request.body)
+            let event = body?["event"] ?? body
+            let type = event?["type"]?.string ?? event?["event_name"]?.string ?? "event"
+            let eventID = event?["id"]?.string ?? event?["event_id"]?.string
+            let name = uniqueName(type.lowercased().replacing("_", with: "-"))
+            var delivery: Delivery
+            if let eventID, let earlier = deliveries[eventID],
+                earlier.body == exchange.request.body
+            {
+                delivery = Delivery(name: name, subject: .repeats(earlier.name))
+            } else if let body {
+                if let eventID {
+                    deliveries[eventID] = (name, exchange.request.body)
+                    namer.name(eventID: eventID, of: name)
+                }
+                delivery = Delivery(name: name, subject: .body(templated(body)))
+            } else {
+                let text = String(decoding: exchange.request.body, as: UTF8.self)
+                delivery = Delivery(name: name, subject: .raw(.text(text)))
+            }
+            delivery.provider = exchange.from
+            applyCredentials(exchange, &delivery)
+            let pattern = pattern(exchange, [])
+            delivery.answerPattern = pattern
+            delivery.answers = .statuses([pattern.status])
+            return .deliver(delivery)
+        }
+
+        /// Gives a delivery of the contract the same kind of credentials as the recorded delivery
+        /// had, for example a wrong signature.
+        private mutating func applyCredentials(_ exchange: Exchange, _ delivery: inout Delivery) {
+            guard
+                case .credentials(let authorization, let signature) = refusals.reading(of: exchange)
+            else {
+                if exchange.from == .revenueCat, exchange.request[field: "authorization"] == nil {
+                    delivery.authorization = .missing
+                }
+                return
+            }
+            (delivery.authorization, delivery.signature) = (authorization, signature)
+            needs.formUnion(delivery.credentialNeeds)
+        }
+
+        /// Returns the body of a webhook event with templates such as `{{user.ada}}` in place of
+        /// recorded values.
+        ///
+        /// The ID of the event becomes the template `{{event-id.NAME}}`, where `NAME` is the name
+        /// of the delivery.
+        private mutating func templated(_ body: JSONValue) -> JSONValue {
+            var named = namer.request(body)
+            for place in ["/event/id", "/id", "/event_id"] {
+                guard let pointer = JSONPointer(place), let id = body[pointer]?.string,
+                    let template = namer.eventTemplate(id)
+                else { continue }
+                named.set(pointer, to: .string(template))
+            }
+            return named
+        }
+
+        private mutating func pattern(
+            _ exchange: Exchange,
+            _ volatile: [JSONPointer]
+        ) -> ResponsePattern {
+            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            guard let response = exchange.response else {
+                return ResponsePattern(status: 0, location: place)
+            }
+            var pattern = ResponsePattern(status: response.status, location: place)
+            let value = try? JSONValue(parsing: response.body)
+            for field in response.fields {
+                let key = field.name.lowercased()
+                // A JSON body implies its content type, and an empty body has none.
+                let isKind = key == "content-type" && value == nil && !response.body.isEmpty
+                guard Self.comparedResponseHeaders.contains(key) || isKind else { continue }
+                pattern.fields.append(HTTPMessage.Field(key, namer.responseText(field.value)))
+            }
+            if let value {
+                var named = namer.answer(value)
+                for pointer in volatile where named[pointer] != nil {
+                    named.set(pointer, to: "{{any}}")
+                }
+                pattern.body = .json(named)
+            } else if let text = Self.text(of: response) {
+                pattern.body = .text(namer.responseText(text))
+            } else if !response.body.isEmpty {
+                let kind = response[field: "content-type"] ?? "no content type"
+                notes.append(
+                    "\(exchange.request.method) \(exchange.request.path): the response body is "
+                        + "not compared (\(kind), \(response.body.count) bytes)"
+                )
+            }
+            return pattern
+        }
+
+        /// Returns a response body as text, such as HTML, CSV or XML; nil for binary data and for a
+        /// body of more than 16 KiB.
+        private static func text(of response: HTTPMessage.Response) -> String? {
+            guard (1...textMax).contains(response.body.count) else { return nil }
+            let text = String(validating: response.body, as: UTF8.self)
+            return text.flatMap { text in
+                text.unicodeScalars.contains {
+                    $0.value < 32 && !"\t\n\r".unicodeScalars.contains($0)
+                }
+                    ? nil : text
+            }
+        }
+
+        // MARK: Effects
+
+        /// Returns a plan with which the fake OneSignal fails the same calls as OneSignal did in
+        /// the recorded session.
+        ///
+        /// It is nil when no call failed, or when the plan would have more than 20 responses.
+        private func providerFaultPlan(_ calls: [Exchange]) -> ProviderPlan? {
+            var answers = calls.filter { $0.to == .oneSignal && $0.request.method != "GET" }
+                .map { call -> ProviderPlan.Answer in
+                    switch call.outcome {
+                    case .answered(let response) where response.status >= 400:
+                        .status(response.status)
+                    case .answered, .pending: .asUsual
+                    case .answerLost: .loseAnswer
+                    case .failed, .requestCut: .reset
+                    }
+                }
+            while answers.last == .asUsual { answers.removeLast() }
+            return answers.isEmpty || answers.count > 20
+                ? nil : ProviderPlan(provider: .oneSignal, answers: answers)
+        }
+
+        /// Returns the messages that the contract expects: each recorded message with its count,
+        /// and the total number of messages of each kind.
+        private mutating func effects(_ exchanges: [Exchange]) -> [EffectExpectation] {
+            let place = SourceLocation(path: options.source, line: 1, column: 1)
+            /// A recorded message; equal messages become one expectation with a count.
+            struct Message: Hashable {
+                let kind: String
+                let audience: Audience
+                let says: JSONValue
+            }
+            var found: [EffectExpectation] = []
+            var places: [Message: Int] = [:]
+            var totals: [String: Int] = expectsNoOtherMessages ? ["onesignal.notification": 0] : [:]
+            for effect in exchanges.flatMap(\.effects) {
+                totals[effect.kind, default: 0] += 1
+                let says = namer.answer(effect.content)
+                let audience = audience(effect)
+                let message = Message(kind: effect.kind, audience: audience, says: says)
+                if let index = places[message] {
+                    found[index].countMin += 1
+                    found[index].countMax = found[index].countMin
+                    continue
+                }
+                var expectation = EffectExpectation(
+                    kind: effect.kind,
+                    user: nil,
+                    countMin: 1,
+                    countMax: 1,
+                    hasSteadyKey: false,
+                    location: place
+                )
+                expectation.audience = audience
+                expectation.says = says
+                places[message] = found.count
+                found.append(expectation)
+            }
+            for (kind, count) in totals.sorted(by: { $0.key < $1.key }) {
+                var total = EffectExpectation(
+                    kind: kind,
+                    user: nil,
+                    countMin: count,
+                    countMax: count,
+                    hasSteadyKey: false,
+                    location: place
+                )
+                total.keyCount = keyCount(exchanges, kind)
+                found.append(total)
+            }
+            return found
+        }
+
+        /// Returns the recipients of a message: the users by name, and the number of other
+        /// recipients.
+        private func audience(_ effect: Effect) -> Audience {
+            var audience = Audience()
+            for recipient in Set(effect.recipients) {
+                if recipient == Audience.everyone {
+                    audience.isEveryone = true
+                } else if let user = users.userByID[recipient], !users.anonymous.contains(recipient)
+                {
+                    if !audience.users.contains(user) { audience.users.append(user) }
+                } else {
+                    audience.others += 1
+                }
+            }
+            audience.users.sort()
+            return audience
+        }
+
+        /// Returns the number of different idempotency keys in the backend's calls that cause one
+        /// kind of effect, such as push messages.
+        ///
+        /// It is nil when any of these calls has no idempotency key.
+        private func keyCount(_ exchanges: [Exchange], _ kind: String) -> Int? {
+            let keys = exchanges.filter { $0.from == .backend }
+                .compactMap { Services.recognizingCall($0).call }
+                .filter { $0.kind == kind }.map(\.idempotencyKey)
+            return keys.isEmpty || keys.contains(nil) ? nil : Set(keys).count
+        }
+    }
+}
+
+extension Recording {
+    /// The period of the recorded session in real time, widened by three seconds at both ends.
+    var session: ClosedRange<Instant> {
+        let last = exchanges.lazy.map { $0.completed ?? $0.invoked }.max() ?? 0
+        return (header.began - .seconds(3))...(header.began + .microseconds(last) + .seconds(3))
+    }
+
+    /// Whether the backend sent a message to any user in the recorded session.
+    var hasMessages: Bool { exchanges.contains { $0.from == .backend && !$0.effects.isEmpty } }
+}

@@ -1,0 +1,330 @@
+package import Conformance
+
+/// Compares several runs of a new golden contract, the draft, to find values that vary from run to
+/// run, such as times.
+///
+/// A value that differs from the recording is noise only if it also varies between the runs. If the
+/// value is the same in every run but not as recorded, the draft is wrong, or the backend is not
+/// the recorded one.
+package struct NoiseLearner: Sendable {
+    /// A value of a golden contract that was replaced by a matcher, such as `{{any.uuid}}`, or is
+    /// no longer checked.
+    package struct Mask: Hashable, Sendable {
+        /// The location of the value, such as `/orders/0/number of the response to 'get-orders'`.
+        package let place: String
+        /// The value in the recording.
+        package var recorded: String
+        /// The value in the first run in which the value differed from the recording.
+        package let seen: String
+        /// The matcher that replaces the value, such as `{{any.uuid}}`; nil when the value is no
+        /// longer checked.
+        package let matcher: String?
+
+        /// Takes over the recorded value from an earlier mask of the same location, whose matcher
+        /// matched fewer values.
+        package mutating func widen(_ earlier: Mask) { recorded = earlier.recorded }
+    }
+
+    private struct Place: Hashable {
+        let part: GoldenRule.Difference.DifferingPart
+        let written: JSONPointer
+    }
+
+    private let draft: Contract
+    /// The year in which the session was recorded.
+    private let year: Int
+    private var differencesByRun: [[GoldenRule.Difference]] = []
+
+    package init(_ draft: Contract) {
+        self.draft = draft
+        year = draft.provenance?.recorded.year ?? 0
+    }
+
+    package mutating func addEvidence(_ evidence: CaseEvidence) {
+        differencesByRun.append(GoldenRule.differences(in: evidence))
+    }
+
+    /// Whether any value is the same in all runs so far but differs from the recording.
+    ///
+    /// A further run may show that this value varies.
+    package var isOpen: Bool { !contradictedPlaces.isEmpty }
+
+    // MARK: Results
+
+    /// The draft contract with a matcher for each value that varies from run to run, and a
+    /// description of each replacement.
+    package var masked: (contract: Contract, masks: [Mask]) {
+        let (contract, masks, _) = learningResult
+        return (contract, masks)
+    }
+
+    /// Descriptions of the values that differ from the recording in the same way in every run.
+    package var contradictions: [String] {
+        var found = contradictedPlaces
+        for difference in differencesByRun.joined() where !canBeMasked(difference) {
+            let text = rendered(name(difference.part), difference.expected, difference.actual)
+            if !found.contains(text) { found.append(text) }
+        }
+        return found
+    }
+
+    private var contradictedPlaces: [String] { learningResult.contradicted }
+
+    /// The result of the comparison: the contract with matchers, the replaced values, and the
+    /// values that contradict the draft.
+    private var learningResult: (contract: Contract, masks: [Mask], contradicted: [String]) {
+        var contract = draft
+        var masks: [Mask] = []
+        var contradicted: [String] = []
+        var masked: [Place] = []
+        for (place, differences) in places {
+            guard let first = differences.lazy.compactMap(\.self).first else { continue }
+            var changed = contract
+            if !isConsistent(differences) {
+                // A value that no longer exists was masked together with a value that contains it.
+                guard let (was, now) = mask(place, differences, in: &changed) else { continue }
+                if now != was {
+                    contract = changed
+                    masked.append(place)
+                    let seen = first.actual ?? "nothing"
+                    masks.append(Mask(place: name(place), recorded: was, seen: seen, matcher: now))
+                    continue
+                }
+            }
+            contradicted.append(rendered(name(place), first.expected, first.actual))
+        }
+        widenArrays(masked, in: &contract)
+        contract.expectation.effects = Self.merged(contract.expectation.effects)
+        return (contract, masks, contradicted)
+    }
+
+    private func rendered(_ place: String, _ expected: String, _ actual: String?) -> String {
+        "\(place): recorded \(expected), received \(actual ?? "nothing")"
+    }
+
+    // MARK: Places
+
+    /// Returns whether a matcher can replace a value that differs from the recording.
+    ///
+    /// The recipients of a message are never replaced, because they do not vary by chance.
+    private func canBeMasked(_ difference: GoldenRule.Difference) -> Bool {
+        guard let mismatch = difference.mismatch else { return false }
+        if case .message = difference.part, mismatch.written.tokens.isEmpty { return false }
+        return true
+    }
+
+    /// All locations whose values differed from the recording, with the difference in each run; nil
+    /// for a run without a difference.
+    private var places: [(place: Place, differences: [GoldenRule.Difference?])] {
+        var order: [Place] = []
+        var found: [Place: [Int: GoldenRule.Difference]] = [:]
+        for (index, play) in differencesByRun.enumerated() {
+            for difference in play {
+                guard canBeMasked(difference), let mismatch = difference.mismatch else { continue }
+                let place = Place(part: difference.part, written: mismatch.written)
+                if found[place] == nil { order.append(place) }
+                found[place, default: [:]][index] = difference
+            }
+        }
+        return order.map { place in
+            (place, differencesByRun.indices.map { found[place]?[$0] })
+        }
+    }
+
+    private func isConsistent(_ differences: [GoldenRule.Difference?]) -> Bool {
+        guard let first = differences.first, let first else { return false }
+        return differences.allSatisfy { other in
+            guard let other else { return false }
+            return Self.rendered(other) == Self.rendered(first)
+        }
+    }
+
+    /// Returns the value that a run received, with generated IDs replaced by their templates, such
+    /// as `{{user.ada}}`.
+    private static func rendered(_ difference: GoldenRule.Difference) -> JSONValue? {
+        guard let mismatch = difference.mismatch, let text = mismatch.found?.string else {
+            return difference.mismatch?.found
+        }
+        let names = mismatch.names.sorted { $0.value.utf8.count > $1.value.utf8.count }
+        return .string(
+            names.reduce(text) { text, name in
+                name.value.isEmpty ? text : text.replacing(name.value, with: "{{\(name.key)}}")
+            }
+        )
+    }
+
+    private func name(_ place: Place) -> String {
+        let pointer = place.written.tokens.isEmpty ? "the body" : place.written.description
+        return "\(pointer) of \(name(place.part))"
+    }
+
+    private func name(_ part: GoldenRule.Difference.DifferingPart) -> String {
+        switch part {
+        case .answer(let step): "the response to '\(step)'"
+        case .message(let index): "message \(index + 1)"
+        }
+    }
+
+    // MARK: Masks
+
+    /// Replaces a value of the contract with a matcher, such as `{{any.uuid}}`.
+    ///
+    /// - Returns: The old and the new value as text; nil when the value no longer exists because a
+    ///   value that contains it was masked before.
+    private func mask(
+        _ place: Place,
+        _ differences: [GoldenRule.Difference?],
+        in contract: inout Contract
+    ) -> (was: String, now: String?)? {
+        let found = differences.compactMap { $0?.mismatch }
+        return Self.change(place, in: &contract) { old in
+            // A value that is missing in some runs is no longer checked.
+            if found.contains(where: { $0.found == nil }) { return nil }
+            guard case .string(let pattern) = old else {
+                let isNumber = ([old] + found.compactMap(\.found)).allSatisfy {
+                    if case .number = $0 { true } else { false }
+                }
+                return isNumber ? Self.anyNumber : "{{any}}"
+            }
+            let texts = found.compactMap { mismatch in
+                mismatch.found?.string.map { (text: $0, names: mismatch.names) }
+            }
+            return texts.count == found.count
+                ? .string(
+                    TextMask.masked(
+                        pattern,
+                        texts,
+                        around: year,
+                        isEveryRun: !differences.contains { $0 == nil }
+                    )
+                ) : "{{any}}"
+        }
+    }
+
+    private static let anyNumber: JSONValue = "{{any.number}}"
+
+    /// Replaces all elements of an array with matchers if several elements vary.
+    ///
+    /// The order of such an array is random, so its other elements were as recorded only by chance.
+    private func widenArrays(_ masked: [Place], in contract: inout Contract) {
+        var counts: [Place: Int] = [:]
+        var order: [Place] = []
+        for place in masked {
+            guard let last = place.written.tokens.last, Int(last) != nil else { continue }
+            let parent = Place(
+                part: place.part,
+                written: JSONPointer(tokens: place.written.tokens.dropLast())
+            )
+            counts[parent, default: 0] += 1
+            if counts[parent] == 2 { order.append(parent) }
+        }
+        for place in order {
+            _ = Self.change(place, in: &contract) { old in
+                // An object may also have numeric keys.
+                guard case .array(let elements) = old else { return old }
+                return .array(
+                    elements.map { element in
+                        switch element {
+                        case .string(let text):
+                            Template(text).names.isEmpty ? "{{any.text}}" : element
+                        case .number: Self.anyNumber
+                        case .null, .bool, .array, .object: element
+                        }
+                    }
+                )
+            }
+        }
+    }
+
+    /// Replaces or removes a value of a contract, and returns the old and the new value as text;
+    /// nil when the value does not exist.
+    private static func change(
+        _ place: Place,
+        in contract: inout Contract,
+        _ replacement: (JSONValue) -> JSONValue?
+    ) -> (was: String, now: String?)? {
+        switch place.part {
+        case .message(let index):
+            guard contract.expectation.effects.indices.contains(index),
+                let old = contract.expectation.effects[index].says?[place.written]
+            else { return nil }
+            let new = replacement(old)
+            contract.expectation.effects[index].says?.set(place.written, to: new)
+            return (old.text, new?.text)
+        case .answer(let name):
+            for (index, step) in contract.steps.enumerated() {
+                switch step {
+                case .request(var request) where request.name == name:
+                    let result = request.answer?.change(place.written, replacement)
+                    contract.steps[index] = .request(request)
+                    return (result ?? nil).map { ($0.old.text, $0.new?.text) }
+                case .deliver(var delivery) where delivery.name == name:
+                    let result = delivery.answerPattern?.change(place.written, replacement)
+                    contract.steps[index] = .deliver(delivery)
+                    return (result ?? nil).map { ($0.old.text, $0.new?.text) }
+                // No other kind of step has a response that a golden contract checks.
+                default: continue
+                }
+            }
+            return nil
+        }
+    }
+
+    /// Combines expected messages that have the same content after masking into one expectation
+    /// with the sum of their counts.
+    private static func merged(_ effects: [EffectExpectation]) -> [EffectExpectation] {
+        var merged: [EffectExpectation] = []
+        for effect in effects {
+            let same = merged.firstIndex {
+                effect.says != nil && $0.kind == effect.kind && $0.user == effect.user
+                    && $0.says == effect.says
+            }
+            guard let same else {
+                merged.append(effect)
+                continue
+            }
+            merged[same].countMin += effect.countMin
+            merged[same].countMax = merged[same].countMax.flatMap { left in
+                effect.countMax.map { left + $0 }
+            }
+        }
+        return merged
+    }
+}
+
+extension ResponsePattern {
+    /// Replaces or removes a value of an expected response, and returns the old and the new value;
+    /// nil when the value does not exist.
+    fileprivate mutating func change(
+        _ pointer: JSONPointer,
+        _ replacement: (JSONValue) -> JSONValue?
+    ) -> (old: JSONValue, new: JSONValue?)? {
+        if pointer.tokens.first == "headers", pointer.tokens.count == 2,
+            let index = fields.firstIndex(where: { $0.name == pointer.tokens[1] })
+        {
+            let old = JSONValue.string(fields[index].value)
+            let new = replacement(old)
+            let name = fields.remove(at: index).name
+            if let text = new?.string { fields.insert(HTTPMessage.Field(name, text), at: index) }
+            return (old, new)
+        }
+        switch body {
+        case .json(var value):
+            guard let old = value[pointer] else { return nil }
+            let new = replacement(old)
+            if pointer.tokens.isEmpty, new == nil {
+                body = nil
+            } else {
+                value.set(pointer, to: new)
+                body = .json(value)
+            }
+            return (old, new)
+        case .text(let text) where pointer.tokens.isEmpty:
+            let old = JSONValue.string(text)
+            let new = replacement(old)
+            body = new?.string.map(AppRequest.Body.text)
+            return (old, new)
+        case .text, nil: return nil
+        }
+    }
+}

@@ -1,0 +1,94 @@
+internal import Conformance
+
+/// Converts the times in a session's requests to relative times of a golden contract, such as
+/// `{{now+30d}}`.
+///
+/// The offsets are whole seconds and keep the order of the times: a time 24 ms after another time
+/// becomes one second later. The offsets count from the earliest event, which becomes `{{now}}`.
+/// That could move a past time into the future, or a future time into the past. In this case the
+/// offsets count from an hour before the session, because `{{now}}` is an hour before a run of the
+/// contract begins. So a subscription period that had ended stays ended, and a period of five
+/// minutes stays open.
+struct SessionTimeline {
+    /// The time between `{{now}}` of a contract and the beginning of the run, which is later.
+    private static let leadTime: Duration = .seconds(3600)
+    /// The maximum distance from the present at which a time counts as the present.
+    private static let tolerance: Duration = .seconds(10)
+    /// The maximum duration of a run of a golden contract.
+    private static let runMax: Duration = .seconds(600)
+
+    /// The recorded time that becomes `{{now}}`, from which all offsets are counted.
+    let base: Instant
+    private var offsets: [Int64: Duration] = [:]
+    private var offsetsBySecond: [Int64: Duration] = [:]
+
+    /// Creates a conversion in which every time keeps its exact offset from `base`.
+    init(base: Instant) { self.base = base }
+
+    /// Creates a conversion for the times in the requests of one contract.
+    ///
+    /// - Parameters:
+    ///   - exchanges: The exchanges of the contract.
+    ///   - began: The time when the recording began.
+    init(_ exchanges: [Exchange], began: Instant) {
+        self.init(exchanges, exchanges.map(RequestTexts.init), began: began)
+    }
+
+    /// Creates a conversion for the times in the requests of one contract.
+    ///
+    /// - Parameters:
+    ///   - exchanges: The exchanges of the contract.
+    ///   - texts: The content of the request of each exchange.
+    ///   - began: The time when the recording began.
+    init(_ exchanges: some Collection<Exchange>, _ texts: [RequestTexts], began: Instant) {
+        func real(_ exchange: Exchange) -> Instant { began + .microseconds(exchange.invoked) }
+        let said = zip(exchanges, texts).map { (present: real($0), moments: $1.moments) }
+        let earliest =
+            zip(exchanges, texts).filter { $0.0.from != .app }.flatMap(\.1.eventTimes).min()
+            ?? exchanges.first?.at ?? began
+        let isKept = said.allSatisfy { present, moments in
+            moments.allSatisfy { Self.keepsDistance($0, present, from: earliest) }
+        }
+        if isKept {
+            base = earliest
+        } else {
+            let offset = earliest - (exchanges.first.map(real) ?? began) + Self.leadTime
+            let minutes = (Double(offset.milliseconds) / 60_000).rounded()
+            base = earliest - .seconds(Int64(minutes) * 60)
+        }
+        var previous: Duration?
+        for moment in Set(said.flatMap(\.moments)).sorted() {
+            var offset = Self.rounded(moment - base)
+            if let previous, offset <= previous { offset = previous + .seconds(1) }
+            previous = offset
+            offsets[moment.milliseconds] = offset
+            if offsetsBySecond[moment.seconds] == nil { offsetsBySecond[moment.seconds] = offset }
+        }
+    }
+
+    /// Returns the offset of a recorded time from `base`, which becomes `{{now}}`.
+    ///
+    /// If `isCut` is true, the time was truncated to whole seconds, so it may equal a known time
+    /// whose fraction was removed.
+    func offset(of moment: Instant, isCut: Bool) -> Duration {
+        if let offset = offsets[moment.milliseconds] { return offset }
+        if isCut, let offset = offsetsBySecond[moment.seconds] { return offset }
+        return isCut ? Self.rounded(moment - base) : moment - base
+    }
+
+    private static func rounded(_ offset: Duration) -> Duration {
+        let half: Int64 = offset < .zero ? -500 : 500
+        return .milliseconds(offset.milliseconds.addingSaturated(half) / 1000 * 1000)
+    }
+
+    /// Returns whether a recorded time stays in the past, present or future when a run uses it
+    /// relative to `{{now}}`.
+    private static func keepsDistance(_ moment: Instant, _ present: Instant, from base: Instant)
+        -> Bool
+    {
+        let ahead = moment - present
+        let aheadThen = moment - base - leadTime
+        if ahead > tolerance { return aheadThen > runMax }
+        return ahead < .zero - tolerance ? aheadThen < .zero - tolerance : aheadThen <= runMax
+    }
+}

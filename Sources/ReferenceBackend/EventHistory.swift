@@ -1,0 +1,122 @@
+internal import Foundation
+internal import GRDB
+
+/// The stored events of each purchase, ordered by the time at which they happened.
+///
+/// An event that arrives late may contain information that no newer event has. Examples are a
+/// renewal that arrives after its cancellation, and a product change that arrives after the end.
+/// Therefore the state of the purchase is recomputed from all of its events, in the order in which
+/// they happened (S-09).
+struct EventHistory: Sendable {
+    /// The key of a purchase: a user, a product and the environment.
+    struct PurchaseKey: Hashable, Sendable {
+        var userID: Int64
+        var productID: String
+        var isSandbox: Bool
+
+        /// Returns the state of the purchase before its first event.
+        func initialState(_ event: WebhookEvent) -> Subscription {
+            Subscription(
+                userID: userID,
+                productID: productID,
+                isSandbox: isSandbox,
+                expiresAt: event.expiresAt,
+                asOf: .min
+            )
+        }
+    }
+
+    let store: Store
+
+    private static let purchaseCondition = "userID = ? AND productID = ? AND isSandbox = ?"
+
+    /// Stores an event in the history of a purchase.
+    func recordEvent(_ db: Database, _ event: WebhookEvent, of line: PurchaseKey) throws {
+        try db.execute(
+            sql: "INSERT INTO history (userID, productID, isSandbox, timestamp, event) "
+                + "VALUES (?, ?, ?, ?, ?)",
+            arguments: [
+                line.userID, line.productID, line.isSandbox, event.timestamp,
+                try JSONEncoder().encode(event),
+            ]
+        )
+    }
+
+    /// Returns the stored events of a purchase in the order in which they happened.
+    func events(_ db: Database, _ line: PurchaseKey) throws -> [WebhookEvent] {
+        try Data.fetchAll(
+            db,
+            sql: "SELECT event FROM history WHERE \(Self.purchaseCondition) ORDER BY timestamp, id",
+            arguments: [line.userID, line.productID, line.isSandbox]
+        ).map { try JSONDecoder().decode(WebhookEvent.self, from: $0) }
+    }
+
+    /// Returns the last event of a purchase that satisfies a condition.
+    func last(
+        _ db: Database,
+        _ line: PurchaseKey,
+        where condition: (WebhookEvent) -> Bool
+    ) throws -> WebhookEvent? {
+        try events(db, line).last(where: condition)
+    }
+
+    /// Applies an event that arrived late, together with all newer events of the same purchase.
+    static func applyLateEvent(_ history: EventHistory, _ db: Database, _ line: PurchaseKey) throws
+    {
+        try history.recomputeState(db, line)
+    }
+
+    /// Recomputes the state of a purchase from its first event on.
+    private func recomputeState(_ db: Database, _ line: PurchaseKey) throws {
+        let events = try events(db, line)
+        var subscription: Subscription?
+        for event in events where !store.policies.delivery.isStale(event, subscription) {
+            var next = subscription ?? line.initialState(event)
+            store.policies.entitlement.apply(event, to: &next)
+            subscription = next
+        }
+        try subscription?.save(db, onConflict: .replace)
+    }
+
+    /// Assigns all events of a user up to a time to another user, after a transfer.
+    func move(
+        _ db: Database,
+        from source: Int64,
+        to target: Int64,
+        until timestamp: Int64
+    ) throws {
+        let moved = try Row.fetchAll(
+            db,
+            sql: "SELECT DISTINCT productID, isSandbox FROM history "
+                + "WHERE userID = ? AND timestamp <= ?",
+            arguments: [source, timestamp]
+        ).map { row in
+            [source, target].map {
+                PurchaseKey(userID: $0, productID: row["productID"], isSandbox: row["isSandbox"])
+            }
+        }
+        // The purchases of which the new owner already had events must be recomputed.
+        let known = try moved.map { try hasEvents(db, $0[1]) }
+        try db.execute(
+            sql: "UPDATE history SET userID = ? WHERE userID = ? AND timestamp <= ?",
+            arguments: [target, source, timestamp]
+        )
+        for (lines, wasKnown) in zip(moved, known) {
+            let isLeft = try hasEvents(db, lines[0])
+            guard isLeft || wasKnown else { continue }
+            // Both users now have a part of the events that were stored together, so both purchases
+            // are recomputed.
+            let recomputeHistory = store.policies.identity.recomputeHistory
+            if isLeft { try recomputeHistory(self, db, lines[0]) }
+            try recomputeHistory(self, db, lines[1])
+        }
+    }
+
+    private func hasEvents(_ db: Database, _ line: PurchaseKey) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: "SELECT EXISTS (SELECT 1 FROM history WHERE \(Self.purchaseCondition))",
+            arguments: [line.userID, line.productID, line.isSandbox]
+        ) ?? false
+    }
+}

@@ -1,0 +1,144 @@
+package import Conformance
+internal import FakeServers
+
+/// The target of a suite that tests a backend, before it is prepared for the cases.
+///
+/// `CaseRunner` plans and executes the cases, and compares them with their baseline runs (the same
+/// cases without faults).
+package struct BackendTarget: SuiteTarget {
+    private let executor: RunExecutor
+    private let options: SuiteRunner.Options
+    private let report: @Sendable (SuiteRunner.Event) -> Void
+
+    package init(
+        executor: RunExecutor,
+        options: SuiteRunner.Options,
+        report: @escaping @Sendable (SuiteRunner.Event) -> Void
+    ) {
+        self.executor = executor
+        self.options = options
+        self.report = report
+    }
+
+    package func skipReason(_ plan: CasePlan) -> CaseResult? {
+        SkipReason(profile: executor.profile, isStarted: executor.backend.process != nil)
+            .result(plan)
+    }
+
+    /// Makes two plain purchases to find out which state and effects of the backend can be
+    /// observed.
+    ///
+    /// They are made only if at least one case observes state or effects.
+    package func open(for plans: [CasePlan]) async -> any OpenTarget { await opened(for: plans) }
+
+    /// Prepares the target as `open(for:)` does, for callers that choose the order of the cases
+    /// themselves.
+    func opened(for plans: [CasePlan]) async -> CalibratedTarget {
+        if plans.contains(where: \.usesTokens) { executor.prepareKeys() }
+        let calibration = Calibration(executor: executor, nonce: options.nonce)
+        var sight = Calibration.nothingObservable
+        var skipReasons: [String] = []
+        if plans.contains(where: { $0.subject.observes }) {
+            sight = await calibration.sight()
+            report(.calibrated(sight))
+            if options.checksBackendFirst, plans.contains(where: \.takesEvents) {
+                let preflight = Preflight(executor: executor, names: calibration.names)
+                skipReasons = await preflight.skipReasons()
+            }
+        }
+        return CalibratedTarget(
+            cases: CaseRunner(executor: executor, options: options, sight: sight, report: report),
+            calibration: calibration,
+            skipReasons: skipReasons,
+            clockProof: ClockProof(executor: executor, name: options.nonce + "-t", sight: sight)
+        )
+    }
+
+    /// Measures how much processor time Assay's process gets, until the task is canceled.
+    package func monitorLoad() async { await executor.heartbeat.beat() }
+}
+
+extension CasePlan {
+    /// Whether a user signs in with an ID token during the case.
+    fileprivate var usesTokens: Bool {
+        !Set(contract.allRequiredFeatures).isDisjoint(with: [.firebase, .accountApp])
+    }
+
+    /// Whether the case sends a webhook of RevenueCat to the backend.
+    fileprivate var takesEvents: Bool {
+        subject.deliveries.contains { $0.provider == .revenueCat }
+    }
+}
+
+/// A backend that is ready to run cases, with the results of the calibration by two plain
+/// purchases.
+struct CalibratedTarget: OpenTarget {
+    let cases: CaseRunner
+    let calibration: Calibration
+    let skipReasons: [String]
+    let clockProof: ClockProof
+
+    private var executor: RunExecutor { cases.executor }
+
+    /// Returns the cases that a case represents; usually only the case itself.
+    ///
+    /// A case that searches for crash points becomes one case for each point.
+    func expanded(_ plan: CasePlan) async -> [CasePlan] {
+        let plans = await crashPointCases(plan)
+        return executor.profile.clock == nil ? plans : plans.map(\.settingClock)
+    }
+
+    private func crashPointCases(_ plan: CasePlan) async -> [CasePlan] {
+        guard case .crashPoints(let faults) = plan.contract.search, !Task.isCancelled,
+            let golden = await cases.baselines(plan).first,
+            // A golden run (the run without a fault) that failed has only some of the calls. The
+            // case itself reports the failure.
+            golden.trouble == nil
+        else { return [plan] }
+        let points = CasePlan.crashPoints(in: golden, faults: faults)
+        // Without any call, one case remains, and a rule reports why the fault never took effect.
+        return points.isEmpty ? [plan] : points.map { plan.injectingFault(at: $0) }
+    }
+
+    func phases(of plans: [CasePlan]) async -> [SuitePhase] {
+        let isSerialised =
+            plans.contains { $0.subject.sendsConcurrentCopies }
+            ? await executor.isSerialised() : false
+        return plans.map { plan in
+            if plan.subject.affectsAllUsers { return .first }
+            if plan.subject.degradesBackend { return .last }
+            let starvesOthers = isSerialised && plan.subject.sendsConcurrentCopies
+            let isAlone =
+                plan.subject.mustRunExclusively || plan.subject.sendsRequestBurst || starvesOthers
+            if plan.subject.clock != nil { return .withClockAhead }
+            return isAlone ? .exclusive : .concurrent
+        }
+    }
+
+    func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult? {
+        guard isAlone else { return await cases.runConcurrently(plan) }
+        if plan.subject.clock != nil, let doubt = await clockProof.doubt() {
+            guard plan.contract.allRequiredFeatures.contains(.clock) else {
+                return await cases.runExclusively(plan.settingBackendClock(clock: nil))
+            }
+            return CaseRunner.inconclusive(plan, clockProof.finding(doubt, of: plan.contract))
+        }
+        let result = await cases.runExclusively(plan)
+        // After a case that affects all users, earlier baseline runs are no longer comparable.
+        if plan.subject.affectsAllUsers { cases.discardBaselineRuns() }
+        return result
+    }
+
+    func casesWithChangedVerdict() async -> Set<String> { await cases.casesWithChangedVerdict() }
+
+    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async {
+        await FinalRecheck(executor: executor, calibration: calibration, cases: cases)
+            .revise(&results, among: caseIDs)
+        UnservedRoutes(executor: executor).revise(&results)
+    }
+
+    func invariantViolations(alongside results: [CaseResult]) -> [CaseResult] {
+        cases.histories.invariantViolations(alongside: results)
+            + executor.strayEffectFailures(of: cases.options.nonce)
+    }
+}

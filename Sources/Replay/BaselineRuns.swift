@@ -1,0 +1,176 @@
+internal import Conformance
+internal import FakeServers
+
+/// Runs the baselines that cases are compared with, once for all cases that share a baseline.
+///
+/// A baseline is a run of the same case without faults. Two runs show which values vary without a
+/// fault. They are observed until they agree, or have had as much time as a case. If a baseline
+/// were observed too early, it would lack effects that the case has.
+final class BaselineRuns: Sendable {
+    /// The record of one baseline run (a case without faults), and the time when it ended.
+    private struct BaselineRun: Sendable {
+        var record: RunRecord
+        /// The number of the backend process against which the baseline ran.
+        ///
+        /// A later process cannot show any state of this run.
+        let history: Int
+        /// The time at which the run ended, as a value of `Heartbeat.usableTime`.
+        let ended: Duration
+    }
+
+    private struct State {
+        var tasks: [RunPlan: Task<[BaselineRun], Never>] = [:]
+        /// The JSON paths whose values differed between baseline runs, however long these were
+        /// observed.
+        var volatile: Set<String> = []
+    }
+
+    private let executor: RunExecutor
+    private let sight: RunRecord.Observability
+    /// Returns a new namespace for the next run.
+    private let nextName: @Sendable () -> String
+    private let state = Locked(State())
+
+    init(
+        executor: RunExecutor,
+        sight: RunRecord.Observability,
+        nextName: @escaping @Sendable () -> String
+    ) {
+        self.executor = executor
+        self.sight = sight
+        self.nextName = nextName
+    }
+
+    /// Discards all baseline runs, for example because their backend process has exited.
+    func forget() {
+        state.withLock { $0.tasks = [:] }
+    }
+
+    /// Discards the baseline runs of one case, so that the next case with the same baseline runs
+    /// them again.
+    ///
+    /// A run on a busy machine proves nothing.
+    func forget(baselineOf plan: CasePlan) {
+        guard let baseline = plan.baseline else { return }
+        state.withLock { $0.tasks[baseline] = nil }
+    }
+
+    /// Returns two runs of the case's baseline (the same case without faults); empty if the case
+    /// has no baseline.
+    func records(of plan: CasePlan) async -> [RunRecord] {
+        guard let baseline = plan.baseline else { return [] }
+        let task = state.withLock { state in
+            if let task = state.tasks[baseline] { return task }
+            let task = executor.clock.task { await self.agreeingRuns(plan, baseline) }
+            state.tasks[baseline] = task
+            return task
+        }
+        return await task.joined().map(\.record)
+    }
+
+    /// Observes the baseline runs of a case again, once they have had as much time for their
+    /// effects as a case has.
+    ///
+    /// - Parameters:
+    ///   - plan: The case.
+    ///   - known: The baseline runs, as last observed.
+    /// - Returns: The baseline runs; `known` if they have been discarded meanwhile.
+    func refreshedRecords(of plan: CasePlan, known: [RunRecord]) async -> [RunRecord] {
+        guard let baseline = plan.baseline, let task = state.withLock({ $0.tasks[baseline] }) else {
+            return known
+        }
+        let runs = await task.joined()
+        guard let youngest = runs.map(\.ended).max() else { return [] }
+        let age = executor.heartbeat.usableTime - youngest
+        let rest = executor.shortSettleTimeout(sight.latency) - age
+        if rest > .zero { await executor.settleTimeout(rest).waitUntilOver() }
+        return await refreshedRuns(runs).map(\.record)
+    }
+
+    /// Adds one more baseline run (the case without faults) to the known ones.
+    ///
+    /// The new run is observed until it agrees with the known runs.
+    func recordsWithExtraRun(of plan: CasePlan, alongside known: [RunRecord]) async -> [RunRecord] {
+        guard let baseline = plan.baseline else { return known }
+        let run = await run(baseline)
+        return known + (await agreeingRuns(plan, [run], alongside: known)).map(\.record)
+    }
+
+    private func agreeingRuns(_ plan: CasePlan, _ baseline: RunPlan) async -> [BaselineRun] {
+        let first = await run(baseline)
+        // A backend that does not respond to the first run would not respond to a second one
+        // either.
+        guard !first.record.isSilent else { return [first] }
+        return await agreeingRuns(plan, [first, await run(baseline)], alongside: [])
+    }
+
+    /// Observes the runs again while they differ in JSON paths that are not known to vary.
+    private func agreeingRuns(
+        _ plan: CasePlan,
+        _ runs: [BaselineRun],
+        alongside known: [RunRecord]
+    ) async -> [BaselineRun] {
+        var runs = runs
+        func differingPaths() -> Set<String> {
+            evidence(plan, known + runs.map(\.record)).baselineDisagreements
+        }
+        func unexpectedPaths() -> Set<String> {
+            differingPaths().subtracting(state.withLock { $0.volatile })
+        }
+        let settleTimeout = executor.settleTimeout(executor.shortSettleTimeout(sight.latency))
+        var pause: Duration = .milliseconds(5)
+        while !unexpectedPaths().isEmpty, !settleTimeout.isOver, !Task.isCancelled {
+            await settleTimeout.pause(pause)
+            pause = min(pause * 2, .milliseconds(100))
+            runs = await refreshedRuns(runs)
+        }
+        let rest = differingPaths()
+        state.withLock { $0.volatile.formUnion(rest) }
+        return runs
+    }
+
+    private func evidence(_ plan: CasePlan, _ records: [RunRecord]) -> CaseEvidence {
+        CaseEvidence(
+            plan: plan,
+            subject: records[0],
+            baselines: records,
+            profile: executor.profile,
+            sight: sight
+        )
+    }
+
+    private func run(_ baseline: RunPlan) async -> BaselineRun {
+        let record = await executor.run(
+            baseline,
+            in: nextName(),
+            sight: sight,
+            within: .seconds(60)
+        ) { _ in .settled }
+        return BaselineRun(
+            record: record,
+            history: executor.backend.history,
+            ended: executor.heartbeat.usableTime
+        )
+    }
+
+    private func refreshedRuns(_ runs: [BaselineRun]) async -> [BaselineRun] {
+        var later = runs
+        for index in later.indices {
+            let isSameHistory = later[index].history == executor.backend.history
+            later[index].record = await executor.refreshedRecord(
+                later[index].record,
+                probes: isSameHistory
+            )
+        }
+        return later
+    }
+}
+
+extension RunRecord {
+    /// Whether the backend left at least one request of the run without a response.
+    var isSilent: Bool {
+        exchanges.contains {
+            if case .failed(.timedOut, _) = $0.outcome { $0.to == .backend } else { false }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+internal import Conformance
+internal import FakeServers
+internal import Providers
+
+/// The state of one run of a case while its steps are executed.
+///
+/// The kinds of steps are in separate files: `Deliveries`, `HeldCopies`, `Stops`, `Bodies`,
+/// `AppCalls`, `LiveApps`. After the steps, `SettleEvidence` waits for effects, and `Observation` reads
+/// probes.
+struct CaseExecution: Sendable {
+    /// The executor, with the resources that all runs of a suite share.
+    let run: RunExecutor
+    let plan: RunPlan
+    /// The longest wait for a response of the backend, in real time.
+    let within: Duration
+    /// The time at which the run began, as a date and as a time of the runner's clock.
+    private let startTime: (wall: Instant, clock: Duration)
+    /// The journal's sequence number at which the run began.
+    let firstSequence: Int
+    var namespace: Namespace
+    /// The current time in the contract, which moves on with the delays of the steps.
+    var now: Instant
+    var bodies: [String: [UInt8]] = [:]
+    var attemptCounts: [String: Int] = [:]
+    var laneCount = 0
+    /// Deliveries that are held back until a later step releases them.
+    var held: [HeldDelivery] = []
+    /// Future events of the contract that the fake has not applied to its subscribers yet, oldest
+    /// first.
+    var futureEvents: [(spec: EventSpec, delivery: String)] = []
+    /// The users that earlier steps have named.
+    ///
+    /// The backend may know them.
+    var named: Set<String> = []
+    /// Whether a delivery has been sent and the backend may not have processed it yet.
+    var hasUnsettledEvents = false
+    var trouble: RunRecord.RunProblem?
+    /// The proofs, issued by the backend, that a device owns its user ID, by user.
+    var proofs: [String: String] = [:]
+    /// The task that kills and restarts the backend when it makes a certain call; nil if the case
+    /// has no such kill.
+    var killTask: Task<Bool, Never>?
+    var isSerialised = false
+    /// Whether the backend's database is failing because of an injected fault.
+    var isDatabaseFailing = false
+    /// The tokens that expire while the case runs, by call; their ends are in seconds since 1970.
+    var expiringTokens: [String: (token: String, end: Int64)] = [:]
+    /// The number of trial tokens sent to find out how long the backend accepts an expired token.
+    var trialTokenCount = 0
+    /// The time when the steps were over and the wait for their effects began; nil while steps run.
+    private var waitBegan: Duration?
+    var latency: Duration = .milliseconds(5)
+    /// The values for the templates in the contract, such as `{{user.ada}}`.
+    var values: TemplateValues
+    var live = LiveApps()
+    var missing: RunExecutor.MissingEffect?
+    /// The number of deliveries to which the backend has not responded at all.
+    var unansweredCount = 0
+
+    init(_ plan: RunPlan, in name: String, within: Duration, of run: RunExecutor) {
+        self.run = run
+        self.plan = plan
+        self.within = within
+        startTime = (run.world.now, run.clock.now)
+        firstSequence = run.world.journal.read { $0.nextSequence }
+        namespace = Namespace(name: name, idForm: run.profile.idForm)
+        now = run.base
+        values = TemplateValues(namespace: namespace, base: run.base, given: plan.values)
+    }
+
+    var backend: BackendUnderTest { run.backend }
+    var world: FakeRegistry { run.world }
+    var profile: Profile { run.profile }
+    var clock: any RunClock { run.clock }
+
+    /// The longest wait for the response to a delivery.
+    ///
+    /// The wait is shorter after two deliveries without a response.
+    var responseTimeout: Duration {
+        unansweredCount < 2 ? within : min(within, max(.seconds(1), within / 10))
+    }
+
+    // MARK: The order of a run
+
+    /// Runs all steps of the plan, and returns the record of the run.
+    ///
+    /// If the plan observes effects, the run then waits for effects and reads the probes.
+    mutating func perform(
+        _ sight: RunRecord.Observability,
+        _ verdict: @Sendable (RunRecord) -> RunExecutor.VerdictStability
+    ) async -> RunRecord {
+        startKillTask()
+        for (index, step) in plan.steps.enumerated() {
+            if index == plan.givenCount {
+                await settleGiven(sight)
+                hasUnsettledEvents = false
+            }
+            // Only a shrunk contract can hold back deliveries before a step that does not release
+            // them.
+            if !held.isEmpty, !step.releasesHeldDeliveries { await release([], alongside: []) }
+            if case .phone(.app) = step, hasUnsettledEvents { await settleBeforeStep(index, sight) }
+            await carryOut(step)
+            if case .deliver = step { hasUnsettledEvents = true }
+            named.formUnion(step.traits.users)
+            if trouble != nil || Task.isCancelled { break }
+        }
+        if !held.isEmpty, trouble == nil { await release([], alongside: []) }
+        // A kill that is still planned must not stop the backend during the next case.
+        killTask?.cancel()
+        _ = await killTask?.value
+        if let last = plan.clock?.last, trouble == nil { await syncBackendClock(at: last) }
+        waitBegan = clock.now
+        await observePhones()
+        guard plan.observes || plan.hasPlannedResponses, trouble == nil, !Task.isCancelled else {
+            await undoSharedChanges()
+            return record(.notNeeded)
+        }
+        let settling = plan.observes ? await settle(sight) : .notNeeded
+        if plan.observes { await probe(plan.users) }
+        var result = await wait(for: record(settling), sight, verdict: verdict)
+        if let watch = plan.watch {
+            // A forbidden effect could occur in this time; the record contains the length of the
+            // time.
+            let clock = clock
+            await JobSlot.releaseSlot { await clock.pause(watch) }
+            result = record(.window(watch))
+        }
+        await undoSharedChanges()
+        return result
+    }
+
+    /// Returns the record of the run up to now.
+    func record(_ settling: RunRecord.SettleEvidence) -> RunRecord {
+        let isComplete = world.journal.read { $0.isComplete(since: firstSequence) }
+        var record = RunRecord(
+            plan: plan,
+            namespace: namespace,
+            base: run.base,
+            began: startTime.wall,
+            ended: world.now,
+            exchanges: run.exchanges(of: plan, namespace.name, from: firstSequence),
+            settling: settling,
+            trouble: trouble ?? (isComplete ? nil : .journalGap)
+        )
+        record.isSerialised = isSerialised
+        record.starvation = run.heartbeat.starvation(
+            since: startTime.clock,
+            waitBegan: waitBegan
+        )
+        return record
+    }
+
+    /// Undoes the changes of this run to state that other runs share, such as the backend's clock.
+    private mutating func undoSharedChanges() async {
+        if isDatabaseFailing { _ = await removeDatabaseFault() }
+        if plan.clock != nil { await syncBackendClock(at: .zero) }
+        world.settle(namespace: namespace.name)
+        if plan.mustRunExclusively {
+            world.heal(namespace: "")
+            world.release("")
+        }
+        guard let process = backend.process, process.timeZone != nil else { return }
+        process.timeZone = nil
+        try? await backend.restart(.terminate)
+    }
+
+    // MARK: Steps
+
+    private mutating func carryOut(_ step: Step) async {
+        switch step {
+        case .register(let user):
+            if let text = await register(user) {
+                let isGone = !(await backend.isReachable())
+                trouble = isGone ? .backendGone(text) : .registrationFailed(user: user, text)
+            }
+            registerUserIDs()
+        case .name(let user, let id):
+            values.namespace = namespace
+            namespace.assign(values.fillIfPresent(id) ?? id, to: user)
+            registerUserIDs()
+        case .createAccount(let account):
+            if let text = await createAccount(account) {
+                trouble = .registrationFailed(user: "account " + account, text)
+            }
+        case .provider(let providerPlan):
+            world.schedule(providerPlan, namespace: namespace.name)
+            // Requests for signing keys name no user.
+            if providerPlan.provider == .firebase { world.schedule(providerPlan, namespace: "") }
+        case .call(let calls):
+            for call in calls where call.route == .protected {
+                if let user = call.user { seed(user) }
+            }
+            await sendAppCalls(calls)
+        case .request(let request): await sendAppCalls(request)
+        case .rotateKeys:
+            world.edit("") { services, now in services.firebase.rotateKeys(at: now) }
+        case .account(let user, let change): self.change(user, change)
+        case .phone(let step): await carryOut(step)
+        case .killAtCall:
+            if await killTask?.joined() != true, !Task.isCancelled {
+                trouble = .faultMissed(
+                    "the backend did not make the call at which the case kills it"
+                )
+            }
+            killTask = nil
+        case .deliver(let delivery): await deliver(delivery)
+        case .look(let user): await probe([user])
+        case .pass(let delivery): await pass(delivery)
+        case .restart(let restart):
+            await awaitProviderError()
+            await self.restart(restart)
+        }
+    }
+
+    /// Creates the user in the fake of Firebase, for backends that look up the user of a session.
+    func seed(_ user: String) { seed(uid: namespace.id(of: user)) }
+
+    func seed(uid: String) {
+        world.edit(namespace.name) { services, now in
+            services.firebase.seed(
+                FirebaseUser(localID: uid, created: now),
+                project: profile.firebaseProject,
+                at: now
+            )
+        }
+    }
+
+    private func change(_ user: String, _ change: Step.AccountChange) {
+        seed(user)
+        let id = namespace.id(of: user)
+        world.edit(namespace.name) { services, now in
+            services.firebase.change(id, change, project: profile.firebaseProject, at: now)
+        }
+    }
+
+    // MARK: Shared by its steps
+
+    /// Registers the user IDs of this run with the fakes, so that they assign calls to its
+    /// namespace.
+    func registerUserIDs() {
+        let ids = plan.users.flatMap { [namespace.id(of: $0), namespace.anonymousID(of: $0)] }
+        world.open(namespace.name, ids: ids, at: now)
+    }
+
+    /// Collects the plan's events in order of time, for the fake that stores subscribers.
+    ///
+    /// Its REST API returns the state that an event causes once the event has happened. Each body
+    /// is created only at that time, because a backend may choose the IDs of the users in it.
+    mutating func collectFutureEvents() {
+        for delivery in plan.deliveries {
+            guard case .event(let spec) = delivery.subject else { continue }
+            futureEvents.append((spec, delivery.name))
+        }
+        futureEvents.sort { $0.spec.time < $1.spec.time }
+    }
+
+    func exchange(
+        _ from: Exchange.Party,
+        _ purpose: Exchange.Purpose,
+        _ request: HTTPMessage.Request
+    ) -> Exchange {
+        Exchange(
+            from: from,
+            to: .backend,
+            namespace: namespace.name,
+            purpose: purpose,
+            at: now,
+            request: request
+        )
+    }
+}

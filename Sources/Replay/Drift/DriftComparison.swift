@@ -1,0 +1,158 @@
+package import Conformance
+package import Providers
+
+/// Sends the same GET requests to a live service and to its fake, and reports differences in the
+/// shape of the responses.
+///
+/// Only operations in the service's API description are called.
+package struct DriftComparison: Sendable {
+    /// The result of the comparison for one operation of the service.
+    package struct OperationComparison: Sendable {
+        package enum Outcome: Sendable {
+            case equal
+            case differs([ResponseShape.Difference])
+            case status(live: Int, fake: Int)
+            /// The operation could not be compared; the string is the reason.
+            case notComparable(String)
+        }
+
+        package let operation: ServiceOperation
+        package let outcome: Outcome
+    }
+
+    /// Sends a request to one of the two sides: the live service or the fake.
+    package typealias Call =
+        @Sendable (HTTPMessage.Request) async -> Result<HTTPMessage.Response, Unreachable>
+
+    /// The error when the live service or the fake gives no response.
+    package struct Unreachable: Error, Sendable {
+        package let text: String
+
+        package init(_ text: String) { self.text = text }
+    }
+
+    private let reading: LiveReadPlan
+    private let operations: [ServiceOperation]
+
+    /// Selects the operations that can be compared: the GET operations that the fake supports and
+    /// the API description lists.
+    ///
+    /// - Parameters:
+    ///   - reading: The rules for reading the service.
+    ///   - operations: All known operations of the service.
+    package init(_ reading: LiveReadPlan, of operations: [ServiceOperation]) {
+        self.reading = reading
+        self.operations = operations.filter {
+            $0.method == "GET" && $0.supportStatus == .served && $0.isInAPIDescription
+        }
+    }
+
+    /// Compares the responses of the live service with those of the fake.
+    ///
+    /// - Parameters:
+    ///   - suppliedParameters: The values of path parameters for the live service that the user has given.
+    ///   - fakeParameterValues: The values of path parameters for the fake.
+    ///   - live: Sends a request to the live service.
+    ///   - fake: Sends a request to the fake.
+    ///   - progress: Receives each operation before it is called.
+    /// - Returns: One line for each operation.
+    /// - Throws: `Unreachable` when the live service or the fake does not respond at all.
+    package func compare(
+        suppliedParameters: [String: String],
+        fakeParameterValues: [String: String],
+        live: Call,
+        fake: Call,
+        progress: (ServiceOperation) -> Void = { _ in }
+    ) async throws(Unreachable) -> [OperationComparison] {
+        let known = try await values(suppliedParameters, live)
+        let own = try await values(fakeParameterValues, fake)
+        var lines: [OperationComparison] = []
+        for operation in operations {
+            progress(operation)
+            lines.append(
+                OperationComparison(
+                    operation: operation,
+                    outcome: try await outcome(operation, known, own, live, fake)
+                )
+            )
+        }
+        return lines
+    }
+
+    private func outcome(
+        _ operation: ServiceOperation,
+        _ known: [String: String],
+        _ own: [String: String],
+        _ live: Call,
+        _ fake: Call
+    ) async throws(Unreachable) -> OperationComparison.Outcome {
+        let template = operation.path + (reading.queries[operation.path] ?? "")
+        guard let target = Self.filled(template, known) else {
+            return .notComparable(
+                "no value for a parameter of its path is known for the live service"
+            )
+        }
+        guard let ownTarget = Self.filled(template, own) else {
+            return .notComparable("no value for a parameter of its path is known for the fake")
+        }
+        let there = try await live(HTTPMessage.Request("GET", target)).get()
+        let here = try await fake(HTTPMessage.Request("GET", ownTarget)).get()
+        if there.status == 429 {
+            return .notComparable("the live service returned 429: too many calls")
+        }
+        if [401, 403].contains(there.status), there.status != here.status {
+            return .notComparable(
+                "the live service returned \(there.status): the key does not permit this call"
+            )
+        }
+        guard there.status == here.status else {
+            return .status(live: there.status, fake: here.status)
+        }
+        guard let theirs = try? JSONValue(parsing: there.body),
+            let ours = try? JSONValue(parsing: here.body)
+        else {
+            return .notComparable("the live service or the fake sent a response that is not JSON")
+        }
+        let open = reading.userNamedMembers
+        let found = ResponseShape(theirs, userNamedMembers: open)
+            .differences(
+                from: ResponseShape(ours, userNamedMembers: open),
+                optional: reading.membersOmittedWhenUnset
+            )
+        return found.isEmpty ? .equal : .differs(found)
+    }
+
+    /// Returns values for the path parameters of operations, such as the ID of a customer.
+    ///
+    /// These are the given values, and values from lists that the service returns.
+    private func values(
+        _ suppliedParameters: [String: String],
+        _ call: Call
+    ) async throws(Unreachable) -> [String: String] {
+        var values = suppliedParameters
+        for source in reading.sources where values[source.name] == nil {
+            guard let target = Self.filled(source.path, values) else { continue }
+            let response = try await call(HTTPMessage.Request("GET", target)).get()
+            guard response.status < 300, let body = try? JSONValue(parsing: response.body) else {
+                continue
+            }
+            let found = source.pointers.compactMap { JSONPointer($0).flatMap { body[$0]?.string } }
+            if let value = found.first { values[source.name] = value }
+        }
+        return values
+    }
+
+    /// Returns a request path with its parameters replaced by values; nil when the value of a
+    /// parameter is not known.
+    private static func filled(_ template: String, _ values: [String: String]) -> String? {
+        var filled = ""
+        var rest = template[...]
+        while let open = rest.firstIndex(of: "{"), let close = rest.firstIndex(of: "}") {
+            let name = String(rest[rest.index(after: open)..<close])
+            guard let value = values[name] else { return nil }
+            filled += rest[..<open] + value.percentEncoded
+            rest = rest[rest.index(after: close)...]
+        }
+        return filled + rest
+    }
+}

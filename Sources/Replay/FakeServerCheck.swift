@@ -1,0 +1,97 @@
+internal import Conformance
+internal import FakeServers
+internal import Foundation
+internal import Providers
+
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// Checks that each of Assay's own fakes responds at the address that the backend is given.
+///
+/// A fake that does not respond is a fault of Assay or of this machine. Without this check, the
+/// findings that follow from it would accuse the backend.
+enum FakeServerCheck {
+    /// The longest time for the response of a fake.
+    ///
+    /// A busy machine may need that long.
+    static let responseMax: Duration = .seconds(30)
+
+    /// Sends one request to each fake, directly and through the intercepting proxy.
+    ///
+    /// - Parameters:
+    ///   - servers: The fakes.
+    ///   - interception: The proxy through which the backend reaches the fakes; nil without a
+    ///     proxy.
+    /// - Returns: The reason why a fake cannot be called; nil when every fake responds.
+    static func failure(
+        of servers: [FakeServer],
+        through interception: Interception?
+    ) async -> String? {
+        for server in servers {
+            let place = "the fake \(server.party)"
+            if let text = await failure(at: address(of: server), place) { return text }
+            guard let interception,
+                let provider = Services.providers.first(where: { $0.party == server.party }),
+                let host = provider.hosts.first?.name
+            else { continue }
+            let text = await failure(
+                at: "https://" + host,
+                place + " behind the intercepting proxy \(interception.proxy.baseURL)",
+                through: interception
+            )
+            if let text { return text }
+        }
+        return nil
+    }
+
+    /// Returns the address of a fake that the backend is given, if this machine can resolve its
+    /// host.
+    ///
+    /// Otherwise returns the address on which the fake listens. For example, `host.docker.internal`
+    /// exists only inside of containers.
+    private static func address(of server: FakeServer) -> String {
+        guard let host = URLComponents(string: server.baseURL)?.host, resolves(host) else {
+            return AdvertisedAddress.url(host: server.host, port: server.port)
+        }
+        return server.baseURL
+    }
+
+    private static func resolves(_ host: String) -> Bool {
+        var found: UnsafeMutablePointer<addrinfo>?
+        defer { if let found { freeaddrinfo(found) } }
+        let bare = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        return getaddrinfo(bare, nil, nil, &found) == 0
+    }
+
+    private static func failure(
+        at address: String,
+        _ place: String,
+        through interception: Interception? = nil
+    ) async -> String? {
+        let client = BackendClient(
+            base: address,
+            laneCount: 1,
+            authority: interception.map { $0.folder + "/authority.pem" },
+            proxy: interception.map { .init(host: $0.proxy.host, port: $0.proxy.port) }
+        )
+        let outcome = await client.send(
+            HTTPMessage.Request("GET", SelfCheck.path),
+            within: responseMax
+        )
+        await client.close()
+        let reason: String
+        switch outcome {
+        case .answered(let response) where response.body == Array(SelfCheck.token.utf8):
+            return nil
+        case .answered(let response):
+            reason = "another program responds there, with status \(response.status)"
+        case .failed(_, let text): reason = text
+        case .pending, .answerLost, .requestCut: reason = "no response"
+        }
+        return "\(place) does not respond at \(address): \(reason); "
+            + "this is a fault of Assay or of this machine, not of the backend"
+    }
+}

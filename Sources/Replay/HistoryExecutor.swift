@@ -1,0 +1,138 @@
+internal import Conformance
+internal import Exploration
+
+/// Runs single generated histories against a backend.
+///
+/// It judges each history at the end and at every quiet point (a point between two operations at
+/// which probes are read).
+struct HistoryExecutor: Sendable {
+    let cases: CaseRunner
+    let means: Capabilities
+
+    /// The result of the run of one generated history.
+    struct ExecutedHistory: Sendable {
+        /// The part of the history that was judged: the whole history, or a beginning of it.
+        var history: CustomerHistory
+        var result: CaseResult
+    }
+
+    /// Runs a generated history, and returns its result.
+    ///
+    /// Returns nil when the run was interrupted, or when the backend exited while other histories
+    /// ran. In the second case, the history has to run again, exclusively.
+    func execute(_ script: HistoryScript, isAlone: Bool) async -> ExecutedHistory? {
+        guard var result = await execution(script.contract, isAlone: isAlone, isBrief: true) else {
+            return nil
+        }
+        // A machine that was too busy may have time now, so an inconclusive history runs again.
+        if result.verdict == .inconclusive,
+            let again = await execution(script.contract, isAlone: isAlone)
+        {
+            result = again
+        }
+        if result.findings.first?.code == .faultMissed,
+            let calmer = try? HistoryScript(script.history.withoutProviderErrors, means),
+            calmer.history != script.history
+        {
+            // The history injects an error into a call that the backend does not make, so it runs
+            // without that fault.
+            return await execute(calmer, isAlone: isAlone)
+        }
+        let execution = ExecutedHistory(history: script.history, result: result.withoutEvidence)
+        guard let evidence = result.evidence, [.passed, .failed].contains(result.verdict),
+            let beginning = script.firstWrongPrefix(in: evidence, means),
+            let shorter = try? HistoryScript(beginning, means)
+        else { return execution }
+        guard let again = await self.execution(shorter.contract, isAlone: isAlone) else {
+            return nil
+        }
+        // A wrong state at a quiet point is no failure if the history up to that point passes.
+        if again.verdict == .passed { return execution }
+        return ExecutedHistory(history: beginning, result: again.withoutEvidence)
+    }
+
+    /// Runs a contract, and returns its result; nil when the run was interrupted.
+    ///
+    /// A brief run accepts a correct state at once. After a failure, the contract runs again with
+    /// the full waiting time.
+    private func execution(
+        _ contract: Contract,
+        isAlone: Bool,
+        isBrief: Bool = false
+    ) async -> CaseResult? {
+        var plan = CasePlan(contract)
+        if isBrief, plan.baseline == nil { plan = plan.withoutSentinel }
+        let result =
+            isAlone ? await cases.runExclusively(plan) : await cases.runConcurrently(plan)
+        cases.forget(plan, result?.evidence)
+        // The record of a canceled run looks as if the backend had not responded.
+        return Task.isCancelled ? nil : result
+    }
+}
+
+extension HistoryExecutor: InputReplaying {
+    func replay(_ inputs: [CampaignInput], for cause: FailureSignature) async -> [ReplayedInput] {
+        let scripts = inputs.compactMap(\.history).compactMap { try? HistoryScript($0, means) }
+        let isAlone = scripts.contains(where: \.mustRunExclusively)
+        return await withTaskGroup(of: (Int, ExecutedHistory?).self) { group in
+            var found: [(Int, ExecutedHistory)] = []
+            for (index, script) in scripts.enumerated() {
+                // Histories that need the backend exclusively run one after the other.
+                if isAlone {
+                    if let execution = await execute(script, isAlone: true) {
+                        found.append((index, execution))
+                    }
+                } else {
+                    group.addTask { (index, await execute(script, isAlone: false)) }
+                }
+            }
+            var ended: [Int] = []
+            for await (index, execution) in group {
+                if let execution {
+                    found.append((index, execution))
+                } else {
+                    ended.append(index)
+                }
+            }
+            // Several histories were running when the backend exited. Running each exclusively
+            // shows which of them caused the exit.
+            for index in ended.sorted() where !Task.isCancelled {
+                if let execution = await execute(scripts[index], isAlone: true) {
+                    found.append((index, execution))
+                }
+            }
+            return found.sorted { $0.0 < $1.0 }.map {
+                ReplayedInput(input: .people($0.1.history), result: $0.1.result)
+            }
+        }
+    }
+
+    func replay(_ contract: Contract) async -> CaseResult? {
+        let isAlone = CasePlan(contract).subject.mustRunExclusively
+        // The reported result keeps all evidence of its verdict.
+        return await execution(contract, isAlone: isAlone)
+    }
+
+    func contract(of input: CampaignInput, for cause: FailureSignature, id: String) -> Contract? {
+        guard let history = input.history else { return nil }
+        return try? HistoryScript(history.withoutQuietPoints, means, id: id).contract
+    }
+
+    func cause(of result: CaseResult) -> FailureSignature? {
+        result.findings.first.map(FailureSignature.init)
+    }
+}
+
+extension CaseResult {
+    fileprivate var withoutEvidence: CaseResult {
+        var result = self
+        result.evidence = nil
+        return result
+    }
+}
+
+extension HistoryScript {
+    /// Whether the history has to run exclusively, because it affects state that other histories
+    /// share.
+    var mustRunExclusively: Bool { CasePlan(contract).subject.mustRunExclusively }
+}

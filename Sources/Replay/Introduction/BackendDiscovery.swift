@@ -1,0 +1,292 @@
+package import Conformance
+internal import FakeServers
+internal import Providers
+
+/// Discovers how to test an unknown backend, for `assay init`.
+///
+/// Guesses from the backend's files are tried on the running backend. The confirmed guesses become
+/// a profile.
+///
+/// A feature that was merely not observed stays on in the profile. Unresolved questions are
+/// reported.
+package struct BackendDiscovery: Sendable {
+    /// The profile of the backend, with everything that was discovered so far.
+    package internal(set) var profile: Profile
+    /// The discoveries and the unresolved questions, as text for the user.
+    package private(set) var notes: [ProfileNote] = []
+    /// The result of the checks of `assay doctor` with the discovered profile.
+    package private(set) var examination = Examination()
+
+    /// A message to the user about a discovery or an unresolved question.
+    package struct ProfileNote: Hashable, Sendable {
+        /// The profile key that the note is about.
+        package let key: String
+        package let text: String
+        package let isOpen: Bool
+    }
+
+    /// Opens the fakes and a backend with the given profile, and returns the session.
+    package typealias SessionOpener =
+        @Sendable (Profile) async throws(ReplaySession.OpenError) -> ReplaySession
+
+    let survey: SourceSurvey
+    /// Whether a route was found that returns a 2xx status for a purchase event.
+    var takesEvents = false
+    /// Whether the backend does not respond to requests that create a user.
+    var isUnresponsive = false
+    let name: String
+
+    /// The token with which Assay, as the sender of webhooks, authenticates to the backend.
+    static let token = "assay-test-token"
+
+    private init(_ profile: Profile, _ survey: SourceSurvey, name: String) {
+        self.profile = profile
+        self.survey = survey
+        self.name = name
+    }
+
+    /// Discovers how to test a backend.
+    ///
+    /// - Parameters:
+    ///   - profile: A profile with the backend's address or its start command. Its other settings
+    ///     are kept.
+    ///   - survey: The facts found in the backend's files.
+    ///   - name: The prefix of the names of all namespaces that the discovery uses.
+    ///   - open: Opens a backend with a profile. It is called again for each environment that is
+    ///     tried.
+    /// - Returns: The discovery, and the session with the backend, which is still open.
+    /// - Throws: An error when the backend cannot be opened at all.
+    package static func discover(
+        _ profile: Profile,
+        _ survey: SourceSurvey,
+        name: String,
+        open: SessionOpener
+    ) async throws(ReplaySession.OpenError) -> (discovery: BackendDiscovery, session: ReplaySession)
+    {
+        var discovery = BackendDiscovery(profile, survey, name: name)
+        let session = try await discovery.open(open)
+        await discovery.findSignedInProbe(session)
+        await discovery.findUsers(session)
+        await discovery.findProbes(session)
+        let executor = discovery.executor(session)
+        discovery.examination = await Examination.examine(executor, name: name + "-x")
+        discovery.noteMissingEffects()
+        discovery.noteCallsElsewhere(session)
+        return (discovery, session)
+    }
+
+    mutating func note(_ key: String, _ text: String, isOpen: Bool = false) {
+        notes.append(ProfileNote(key: key, text: text, isOpen: isOpen))
+    }
+
+    /// Returns an executor for the backend of a session, with the profile as discovered so far.
+    package func executor(_ session: ReplaySession, _ change: (inout Profile) -> Void = { _ in })
+        -> RunExecutor
+    {
+        var profile = profile
+        change(&profile)
+        return RunExecutor(
+            backend: session.backend,
+            world: session.world,
+            profile: profile,
+            base: session.executor.base,
+            clock: session.executor.clock
+        )
+    }
+
+    // MARK: Start
+
+    /// A way in which the sender of webhooks and the backend share the same token.
+    private struct SharedSecretVariable {
+        /// The value of the environment variable from which the backend reads the token.
+        let variable: String
+        /// The value of the Authorization header that the sender of webhooks uses.
+        let header: String
+    }
+
+    /// Opens the backend with the environment variables that its files seem to require.
+    ///
+    /// If the webhook route rejects the sender, other ways to share the token are tried.
+    private mutating func open(
+        _ open: SessionOpener
+    ) async throws(ReplaySession.OpenError) -> ReplaySession {
+        let standard = ReplaySession.standardNames(profile)
+        let guess = EnvironmentGuess(survey, standard: standard)
+        if let entitlement = guess.entitlement { profile.entitlement = entitlement }
+        if survey.usesTokens, !survey.readsKeyAddresses {
+            profile.idForm = .firebase
+            // A backend that verifies tokens has a route that requires one, and it needs the
+            // address of the token issuer when it starts.
+            if profile.endpoints["protected"] == nil {
+                profile.endpoints["protected"] = Profile.Endpoint(
+                    method: "GET",
+                    path: ownDataRoutes.first ?? "/me"
+                )
+            }
+            // The fake of the token issuer signs tokens only for a backend that calls the real host
+            // of the issuer.
+            if !survey.verifiesTokensItself {
+                profile.unsupported.insert(.signedTokens)
+                note(
+                    "features",
+                    "the backend accepts the unsigned tokens of the Firebase emulator"
+                )
+            }
+        }
+        guard profile.start != nil else {
+            let session = try await open(profile)
+            await findWebhook(session)
+            return session
+        }
+        if !hardcodedServices.isEmpty { profile.start?.intercept = Profile.Intercept(isOn: true) }
+        for (name, value) in guess.values where profile.start?.environment[name] == nil {
+            profile.start?.environment[name] = value
+        }
+        for variable in guess.open {
+            note(
+                "start: env",
+                "\(variable.place) reads \(variable.name); set it so that tests use separate data",
+                isOpen: true
+            )
+        }
+        let bare = Self.token
+        let bearer = "Bearer " + bare
+        var sharings = [
+            SharedSecretVariable(variable: bearer, header: bearer),
+            SharedSecretVariable(variable: bare, header: bearer),
+            SharedSecretVariable(variable: bare, header: bare),
+        ]
+        if survey.prependsBearer { sharings.swapAt(0, 1) }
+        // If no environment variable holds the token, there is only one way to share it.
+        if guess.authorization == nil {
+            sharings = [SharedSecretVariable(variable: "", header: bearer)]
+        }
+        for (index, sharing) in sharings.enumerated() {
+            if let variable = guess.authorization {
+                profile.start?.environment[variable] = sharing.variable
+            }
+            profile.secrets[Self.sharedSecret] = Secret(sharing.header)
+            let session = try await opened(open, standard)
+            let isTaken = await findWebhook(session)
+            if isTaken || index == sharings.count - 1 {
+                await findReadiness(session)
+                return session
+            }
+            notes.removeAll { $0.key == Self.webhookKey }
+            await session.close()
+        }
+        return try await open(profile)
+    }
+
+    /// The largest number of missing variables that are set one after the other until the backend
+    /// starts.
+    private static let missingVariableMax = 20
+
+    /// Opens the backend, and sets environment variables that it reports as missing.
+    ///
+    /// If the backend exits and its output names a missing variable, the variable is set and the
+    /// backend is started again.
+    private mutating func opened(
+        _ open: SessionOpener,
+        _ standard: Set<String>
+    ) async throws(ReplaySession.OpenError) -> ReplaySession {
+        for _ in 0..<Self.missingVariableMax {
+            do throws(ReplaySession.OpenError) {
+                return try await open(profile)
+            } catch {
+                // A backend that is running or does not respond may warn about a variable that it
+                // does not need.
+                guard error.hasEnded else { throw error }
+                let given = Set((profile.start?.environment ?? [:]).keys).union(standard)
+                let variables = MissingVariables.named(in: error.description)
+                    .filter { !given.contains($0.name) }
+                let guess = EnvironmentGuess(survey, standard: standard, variables: variables)
+                let shared = guess.authorization.map {
+                    ($0, profile.secrets[Self.sharedSecret]?.exposed ?? Self.token)
+                }
+                guard let (name, value) = shared ?? guess.values.min(by: { $0.key < $1.key })
+                else { throw error }
+                profile.start?.environment[name] = value
+                note(
+                    "start: env",
+                    "the backend does not start without \(name), which is set to '\(value)'"
+                )
+            }
+        }
+        return try await open(profile)
+    }
+
+    // MARK: Unresolved questions
+
+    /// Adds notes about pushes and reads of subscribers that a purchase did not cause.
+    private mutating func noteMissingEffects() {
+        if !examination.sight.seesEffects, takesEvents, survey.hasCode,
+            !survey.mentionedProviders.contains(.oneSignal)
+        {
+            profile.unsupported.insert(.push)
+            note(
+                "features",
+                "the backend sends no push: a purchase led to none, and no file mentions OneSignal"
+            )
+        } else if !examination.sight.seesEffects {
+            note(
+                "features",
+                "a purchase led to no push; if the backend sends none by design, write "
+                    + "'features: {except: [push]}'",
+                isOpen: true
+            )
+        }
+        if !examination.sight.readsSubscribers, examination.sight.seesState, survey.hasCode,
+            !usesRevenueCatAPI
+        {
+            profile.unsupported.insert(.readsSubscriberOnEvent)
+            note(
+                "features",
+                "an event makes the backend read no subscriber: no file contains the API's host"
+            )
+        }
+        for provider in Services.providers {
+            guard let endpoint = provider.webhookEndpoint, profile.endpoints[endpoint] == nil,
+                let route = survey.routes.first(where: {
+                    $0.path.lowercased().contains(provider.party.description)
+                })
+            else { continue }
+            note(
+                "endpoints: \(endpoint)",
+                "\(route.place) seems to receive webhooks of \(provider.title): POST \(route.path)",
+                isOpen: true
+            )
+        }
+    }
+    /// The hosts that are fixed in the backend's files and belong to a service for which Assay has
+    /// a fake.
+    private var hardcodedServices: [(fixed: SourceSurvey.FixedHost, title: String)] {
+        survey.fixedHosts.compactMap { fixed in
+            Services.providers.first { $0.exclusiveHosts.contains(fixed.host) }.map {
+                (fixed, $0.title)
+            }
+        }
+    }
+
+    /// Adds notes about calls to hosts that are fixed in the backend's code, and about refused
+    /// calls.
+    private mutating func noteCallsElsewhere(_ session: ReplaySession) {
+        let isIntercepted = profile.start?.isIntercepted == true
+        for (fixed, title) in hardcodedServices {
+            let names = "\(fixed.place) contains the fixed host \(fixed.host)"
+            if isIntercepted {
+                note("start: intercept", "\(names); Assay redirects its calls to the fake \(title)")
+            } else {
+                note(
+                    "start: env",
+                    "\(names); its calls reach the real service: let Assay start the backend with "
+                        + "'intercept: true', or let the code read the address from a variable",
+                    isOpen: true
+                )
+            }
+        }
+        for line in session.interception?.refusals.lines ?? [] {
+            note("start: intercept", line, isOpen: true)
+        }
+    }
+}

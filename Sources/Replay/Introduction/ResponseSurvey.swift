@@ -1,0 +1,153 @@
+internal import Conformance
+
+/// Finds the fields of a probe's response that show the subscription of a user.
+///
+/// It compares the responses before and after a purchase. A JSON path is mapped because of its
+/// value (the product, the end of the period), or because of its name if the value fits. All other
+/// paths stay unmapped, because a name alone proves nothing.
+struct ResponseSurvey: Sendable {
+    /// The purchase that was made between the two responses.
+    struct Purchase: Sendable {
+        let product: String
+        /// The end of the purchased period; nil if it has none.
+        let ends: Instant?
+    }
+
+    private(set) var readings: [String: Profile.Reading] = [:]
+    /// The mapped fields that a person should check, each with the reason.
+    private(set) var doubts: [String: String] = [:]
+
+    /// Compares two responses of the same probe.
+    ///
+    /// - Parameters:
+    ///   - before: The response about a user without a purchase; nil if the backend did not know
+    ///     the user.
+    ///   - after: The response about the user after the purchase.
+    ///   - purchase: The purchase.
+    init(before: JSONValue?, after: JSONValue, _ purchase: Purchase) {
+        let leaves = after.places.compactMap { pointer -> (JSONPointer, String, JSONValue)? in
+            guard let value = after[pointer], value.object == nil, value.array == nil else {
+                return nil
+            }
+            return (pointer, Self.name(of: pointer), value)
+        }
+        for (pointer, name, value) in leaves {
+            let old = before?[pointer]
+            let field: String?
+            switch value {
+            case .string(let text) where text == purchase.product: field = "product"
+            case .string(let text) where Self.isEnvironment(name, text): field = "environment"
+            case .string, .number: field = Self.isEnd(value, purchase) ? "expires" : nil
+            case .bool(let flag): field = Self.field(ofFlag: name, flag, old)
+            case .null:
+                field =
+                    Self.containsWord(name, ["pending", "nextproduct"]) ? "pending-product" : nil
+            case .array, .object: field = nil
+            }
+            guard let field, readings[field] == nil || Self.isBetterMatch(name, for: field) else {
+                continue
+            }
+            readings[field] = reading(field, pointer, old, before)
+        }
+        if readings["access"] == nil { readings["access"] = status(leaves, before) }
+        if readings["access"] == nil, let ends = readings["expires"] {
+            readings["access"] = Profile.Reading(pointer: ends.pointer, meaning: .isFuture)
+            doubts["access"] = "only the end of the period shows whether the user has access"
+        }
+    }
+
+    /// Returns whether the response of a probe changed with the purchase.
+    static func isChanged(_ before: JSONValue?, _ after: JSONValue) -> Bool { before != after }
+
+    private func reading(
+        _ field: String,
+        _ pointer: JSONPointer,
+        _ old: JSONValue?,
+        _ before: JSONValue?
+    ) -> Profile.Reading {
+        // If only the response before the purchase lacks the path, a missing path means "no" or
+        // "none".
+        let isLeftOut = before != nil && old == nil
+        return Profile.Reading(
+            pointer: pointer,
+            meaning: .value,
+            absent: isLeftOut ? (Profile.Reading.flags.contains(field) ? false : .null) : nil
+        )
+    }
+
+    // MARK: Names
+
+    /// Returns the last part of a JSON path in lowercase, without the separators between words.
+    private static func name(of pointer: JSONPointer) -> String {
+        (pointer.tokens.last ?? "").lowercased().filter { $0.isLetter || $0.isNumber }
+    }
+
+    private static func containsWord(_ name: String, _ words: [String]) -> Bool {
+        words.contains { name.contains($0) }
+    }
+
+    private static let accessWords = [
+        "premium", "access", "active", "entitled", "subscribed", "ispro", "haspro", "paid",
+        "unlocked",
+        "plus",
+    ]
+
+    private static func field(ofFlag name: String, _ flag: Bool, _ old: JSONValue?) -> String? {
+        if containsWord(name, ["renew"]) { return flag ? "will-renew" : nil }
+        if containsWord(name, ["billingissue", "paymentissue", "paymentfailed", "pastdue"]) {
+            return flag ? nil : "billing-issue"
+        }
+        if containsWord(name, ["refund"]) { return flag ? nil : "refunded" }
+        if containsWord(name, ["anonymous"]) { return "anonymous" }
+        let wasNot = old == .bool(false) || old == nil || old == .null
+        return flag && wasNot && !containsWord(name, ["trial", "sandbox", "grace"]) ? "access" : nil
+    }
+
+    /// Returns whether the name of a second path fits a field better than that of the first.
+    private static func isBetterMatch(_ name: String, for field: String) -> Bool {
+        switch field {
+        case "access": accessWords.contains { name.hasSuffix($0) || name.hasPrefix("is" + $0) }
+        case "expires": containsWord(name, ["expire", "expir", "until", "ends"])
+        default: false
+        }
+    }
+
+    private static func isEnd(_ value: JSONValue, _ purchase: Purchase) -> Bool {
+        guard let end = purchase.ends, let moment = Masking.instant(value) else { return false }
+        return (moment - end).milliseconds.magnitude < 1000
+    }
+
+    private static func isEnvironment(_ name: String, _ text: String) -> Bool {
+        containsWord(name, ["environment"]) && ["SANDBOX", "PRODUCTION"].contains(text)
+    }
+
+    // MARK: Words for access
+
+    private static let noAccessWords: Set<String> = [
+        "free", "none", "inactive", "basic", "no", "expired", "unsubscribed", "",
+    ]
+
+    /// Maps access to a string that changed with the purchase: a subscription level, or a status.
+    private mutating func status(
+        _ leaves: [(JSONPointer, String, JSONValue)],
+        _ before: JSONValue?
+    ) -> Profile.Reading? {
+        for (pointer, name, value) in leaves {
+            guard let text = value.string, text.count < 30, let old = before?[pointer],
+                old != value,
+                old.isNull || Self.noAccessWords.contains(old.string?.lowercased() ?? "-"),
+                Self.containsWord(
+                    name,
+                    ["tier", "plan", "level", "status", "state", "role", "membership"]
+                )
+            else { continue }
+            if Self.containsWord(name, ["status", "state"]) {
+                doubts["access"] = "values other than '\(text)' may also give access"
+                return Profile.Reading(pointer: pointer, meaning: .isAny([value]))
+            }
+            let none: [JSONValue] = old.isNull ? [.null] : [old, .null]
+            return Profile.Reading(pointer: pointer, meaning: .isNone(none))
+        }
+        return nil
+    }
+}

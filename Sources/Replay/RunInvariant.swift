@@ -1,0 +1,97 @@
+package import Conformance
+internal import FakeServers
+
+/// The run invariants: requirements that hold for the whole run instead of one case.
+///
+/// Every run checks them, without a contract file.
+package enum RunInvariant: String, CaseIterable, Sendable {
+    case keepsRunning = "run/keeps-running"
+    case reachesKnownPeople = "run/reaches-known-people"
+
+    private var title: String {
+        switch self {
+        case .keepsRunning: "The backend keeps running during the whole suite"
+        case .reachesKnownPeople: "Every push goes to a user that an event has named"
+        }
+    }
+
+    private var clause: String {
+        switch self {
+        case .keepsRunning: "S-33"
+        case .reachesKnownPeople: "O-01"
+        }
+    }
+
+    package var contract: Contract {
+        Contract(
+            id: rawValue,
+            variant: "",
+            title: title,
+            clause: clause,
+            level: .must,
+            source: "clause catalogue, \(clause)",
+            needs: [],
+            given: [],
+            steps: [],
+            expectation: Expectation(answers: .statuses([200])),
+            location: SourceLocation(path: rawValue, line: 1, column: 1)
+        )
+    }
+}
+
+extension RunExecutor {
+    private static let listedCountMax = 4
+
+    /// Returns the pushes that name no user of this run, as one failed case; empty if there are
+    /// none.
+    ///
+    /// They count as findings only if no other source of them exists. A backend that was already
+    /// running, or that keeps its data between runs, may still know users of earlier runs.
+    ///
+    /// - Parameter nonce: The string that is part of every user ID of this run, unless the IDs are
+    ///   numbers.
+    /// - Returns: The failed case, or an empty list.
+    func strayEffectFailures(of nonce: String) -> [CaseResult] {
+        let stray = pushesOutsideRuns.filter { isBackendFault($0, nonce) }
+        guard !stray.isEmpty else { return [] }
+        let people = Set(stray.flatMap(\.effects).flatMap(\.recipients)).sorted()
+        let shown = people.prefix(Self.listedCountMax).joined(separator: ", ")
+        let finding = Finding(
+            .wrongRecipient,
+            expected: "every push names a user that an event has named",
+            actual: "pushes to unknown users: \(stray.count); recipients: "
+                + (people.isEmpty ? "none" : shown)
+                + (people.count > Self.listedCountMax ? ", …" : ""),
+            evidence: stray.prefix(Self.listedCountMax).map(\.sequence)
+        )
+        var result = CaseResult(
+            contract: RunInvariant.reachesKnownPeople.contract,
+            verdict: .failed,
+            findings: [finding],
+            timeline: stray.prefix(Self.listedCountMax).map(\.shortened),
+            base: base
+        )
+        // The case that caused the push is unknown, so no case is listed for a rerun.
+        result.replayedCaseIDs = []
+        return [result]
+    }
+
+    /// Returns the number of pushes that name no user of this run, and that may belong to users of
+    /// an earlier run.
+    package func unattributedEffectCount(of nonce: String) -> Int {
+        pushesOutsideRuns.count { !isBackendFault($0, nonce) }
+    }
+
+    private var pushesOutsideRuns: [Exchange] {
+        world.journal.read { $0.exchanges(in: "", by: .backend) }.filter { !$0.effects.isEmpty }
+    }
+
+    /// Returns whether only a fault of the backend can explain a push that names no user of this
+    /// run.
+    private func isBackendFault(_ exchange: Exchange, _ nonce: String) -> Bool {
+        guard backend.process != nil else { return false }
+        if profile.start?.hasOwnData ?? true { return true }
+        let recipients = exchange.effects.flatMap(\.recipients)
+        return recipients.isEmpty || recipients.contains { $0.contains("-\(nonce)-") }
+    }
+}

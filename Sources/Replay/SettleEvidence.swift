@@ -1,0 +1,187 @@
+internal import Conformance
+internal import FakeServers
+internal import Providers
+
+/// Waits until a case has settled, which means that the backend has finished its work.
+///
+/// The first wait is for the effect of a later event, the second for a quiet journal, and the third
+/// for effects that are still missing.
+extension CaseExecution {
+    /// Delivers a purchase by another user, and waits for its effect and for a quiet backend.
+    ///
+    /// The effect shows that the backend has processed all earlier deliveries.
+    ///
+    /// - Parameters:
+    ///   - sight: The effects and the state of the backend that can be observed.
+    ///   - suffix: A suffix of the namespace, which distinguishes several such purchases in one
+    ///     run.
+    /// - Returns: The evidence that no further effect will follow.
+    func settle(
+        _ sight: RunRecord.Observability,
+        _ suffix: String = "-s"
+    ) async -> RunRecord.SettleEvidence {
+        var isSeen = false
+        let isBrief = plan.isBrief == true && sight.worksLater == false && !plan.hasFaults
+        if !isBrief, sight.seesEffects || sight.seesState {
+            isSeen =
+                await Sentinel(run: run).observePurchase(
+                    namespace.name + suffix,
+                    wait: max(.seconds(1), sight.latency * 20, profile.settleTimeout / 5),
+                    sight
+                ) != nil
+        }
+        let quiet = await awaitQuiet(sight)
+        if isBrief { return .atOnce(quiet: quiet) }
+        return isSeen ? .sentinel(quiet: quiet) : .window(quiet)
+    }
+
+    /// Waits until the backend has processed the events of the given steps, which prepare the case.
+    ///
+    /// The later steps require the state that these events cause. Only a backend that processes
+    /// events after its response needs the wait.
+    func settleGiven(_ sight: RunRecord.Observability) async {
+        let given = plan.steps.prefix(plan.givenCount ?? 0)
+        let hasEvents = given.contains { if case .deliver = $0 { true } else { false } }
+        guard sight.worksLater == true, hasEvents, trouble == nil, !Task.isCancelled else { return }
+        _ = await settle(sight, "-g")
+    }
+
+    /// Waits until the backend has processed all earlier events, before an app asks it for its
+    /// state.
+    ///
+    /// Contracts do not test the state immediately after an event.
+    mutating func settleBeforeStep(_ step: Int, _ sight: RunRecord.Observability) async {
+        hasUnsettledEvents = false
+        guard sight.worksLater == true, trouble == nil, !Task.isCancelled else { return }
+        _ = await settle(sight, "-\(step)")
+    }
+
+    /// Waits until the journal of this run has had no new entry for some time, and returns that
+    /// time.
+    ///
+    /// The time depends on the latency of the backend. Time in which the machine was busy does not
+    /// count, because nothing could happen in it. A pause that took much longer than planned does
+    /// not count either.
+    @discardableResult
+    func awaitQuiet(
+        _ sight: RunRecord.Observability?,
+        atLeast shortest: Duration = .milliseconds(15)
+    ) async -> Duration {
+        let latency = sight?.latency ?? .zero
+        let showsNoPurchase = sight.map { !$0.seesEffects && !$0.seesState } ?? false
+        let window = min(
+            max(latency * 2, showsNoPurchase ? .milliseconds(250) : shortest),
+            .seconds(2)
+        )
+        let settleTimeout = run.settleTimeout(max(window * 20, .seconds(2)))
+        var hasOverslept = false
+        while !settleTimeout.isOver, !Task.isCancelled {
+            let last = world.journal.read {
+                $0.lastActivity(in: namespace.name, from: firstSequence)
+            }
+            let silence: Duration = .microseconds(world.journal.elapsed - (last ?? 0))
+            let lost = run.heartbeat.lost(since: clock.now - silence)
+            let rest = hasOverslept ? window : window - silence + lost
+            guard rest > .zero else { break }
+            let start = clock.now
+            await settleTimeout.pause(rest)
+            hasOverslept = clock.now - start > rest * 2 + Self.pauseExcessMax
+        }
+        return window
+    }
+
+    /// The largest excess of a pause over its planned length that is tolerated.
+    ///
+    /// A pause with a larger excess does not count as quiet time. A machine with free capacity
+    /// stays below the limit.
+    private static let pauseExcessMax: Duration = .milliseconds(10)
+
+    /// The interval between two readings of probes by any of the waiting cases.
+    ///
+    /// The cases take turns, so each of them reads less often when more cases wait.
+    private static let probeInterval: Duration = .milliseconds(10)
+
+    /// Waits while a required effect is missing and may still come, and returns the record of the
+    /// run after the wait.
+    ///
+    /// Reads the probes repeatedly during the wait.
+    func wait(
+        for first: RunRecord,
+        _ sight: RunRecord.Observability,
+        verdict: @Sendable (RunRecord) -> RunExecutor.VerdictStability
+    ) async -> RunRecord {
+        // After an injected fault, the backend's own timers decide when it tries again, so the
+        // settle timeout applies. Otherwise, a later event has already taken effect, and late
+        // effects have little time left.
+        let short = run.shortSettleTimeout(sight.latency)
+        let full = plan.hasFaults ? profile.settleTimeout : short
+        var result = first
+        func isOpen(_ record: RunRecord) -> Bool {
+            verdict(record) == .mayResolveWithLongerWait
+                || plan.observes && record.awaitsRepeatedCall
+        }
+        guard isOpen(result) else { return result }
+        let cause = missing?.cause(result)
+        let before = cause.flatMap {
+            run.sharedSettleTimeout.wait(for: $0, full: full, atLeast: short)
+        }
+        let settleTimeout = run.settleTimeout(before?.enough ?? full)
+        await JobSlot.releaseSlot {
+            var pause: Duration = .milliseconds(5)
+            while isOpen(result), !settleTimeout.isOver, !Task.isCancelled {
+                await settleTimeout.pause(pause)
+                // In a long wait, or with many waiting cases, the probes are read less often.
+                let slowest = max(
+                    .milliseconds(100),
+                    (clock.now - settleTimeout.start) / 10,
+                    Self.probeInterval * JobSlot.waitingCount
+                )
+                pause = min(pause * 2, slowest)
+                await probe(plan.users)
+                result = record(first.settling)
+                if !isOpen(result) {
+                    // A late effect may come twice, so the wait continues until the backend is
+                    // quiet again.
+                    await awaitQuiet(sight)
+                    await probe(plan.users)
+                    result = record(first.settling)
+                }
+            }
+        }
+        if let before, isOpen(result) {
+            result.shortened = .init(
+                after: before.caseID,
+                full: before.full,
+                enough: before.enough
+            )
+        } else if let cause, let missing, isOpen(result), !settleTimeout.isCut, !Task.isCancelled {
+            run.sharedSettleTimeout.noteEnd(of: cause, in: missing.caseID, after: full)
+        } else if let cause, !isOpen(result) {
+            run.sharedSettleTimeout.noteArrival(of: cause, after: clock.now - settleTimeout.start)
+        }
+        if isOpen(result) {
+            if settleTimeout.isCut {
+                result.starvation = run.heartbeat.starvation(
+                    since: settleTimeout.start,
+                    isCut: true
+                )
+            }
+            if plan.observes { result.openRetry = result.pauseOfFailedRetry }
+            result.waited = clock.now - settleTimeout.start
+        }
+        return result
+    }
+}
+
+extension RunRecord {
+    /// Whether the backend's last writing call failed because of an injected fault, so that the
+    /// backend should repeat it.
+    ///
+    /// Until the backend repeats the call, a missing effect proves nothing.
+    fileprivate var awaitsRepeatedCall: Bool {
+        let calls = exchanges.filter { $0.from == .backend && $0.request.method != "GET" }
+        guard let last = calls.last else { return false }
+        guard case .answered(let response) = last.outcome else { return true }
+        return response.status >= 500 || response.status == 429
+    }
+}

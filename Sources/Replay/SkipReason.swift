@@ -1,0 +1,82 @@
+internal import Conformance
+
+/// Checks whether a case can run against the backend of a profile.
+struct SkipReason {
+    let profile: Profile
+    /// Whether Assay started the backend.
+    ///
+    /// Only then can Assay stop and restart it.
+    let isStarted: Bool
+
+    /// Returns the result "not run" for a case that cannot run against this backend; nil for a case
+    /// that can run.
+    func result(_ plan: CasePlan) -> CaseResult? {
+        // A case for an app on a phone needs no backend. 'assay app' itself checks what can run it.
+        if !plan.contract.isDeviceScenario,
+            let unsupportedElement = Executors.live.unsupportedElements(of: plan.contract).first
+        {
+            return CaseResult(
+                contract: plan.contract,
+                verdict: .notRun,
+                note: unsupportedElement.note
+            )
+        }
+        let declared =
+            unmappedFieldReason(plan.contract) ?? idConflictReason(plan.subject)
+            ?? plan.contract.allRequiredFeatures.lazy.compactMap { profile.skipReason(to: $0) }
+            .first
+            ?? (plan.subject.hasRestart && profile.unsupported.contains(.restart)
+                ? profile.skipReason(to: .restart) : nil)
+        if let declared {
+            return CaseResult(
+                contract: plan.contract,
+                verdict: .notRun,
+                note: declared,
+                isDeclaredUnsupported: true
+            )
+        }
+        guard plan.subject.hasRestart, !isStarted else { return nil }
+        return CaseResult(
+            contract: plan.contract,
+            verdict: .notRun,
+            note: "only a backend that Assay starts can be restarted; use --start, or declare "
+                + "'features: {except: [restart]}'"
+        )
+    }
+
+    /// Returns the reason to skip a case that registers a user under an ID that an earlier event
+    /// has named.
+    ///
+    /// Such a case cannot run against a backend that chooses all IDs itself. Returns nil if the
+    /// case can run.
+    private func idConflictReason(_ plan: RunPlan) -> String? {
+        guard profile.choosesIDs, profile.registerEndpointAcceptingIDs == nil else { return nil }
+        var named: Set<String> = []
+        for step in plan.steps {
+            if case .register(let user) = step, named.contains(user) {
+                return "the case registers a user under the ID that an event has named, but the "
+                    + "backend chooses all IDs ('users: create'); if it also has a route that "
+                    + "takes an ID, set it under 'endpoints: register' with '{{id}}'"
+            }
+            named.formUnion(step.traits.users)
+        }
+        return nil
+    }
+
+    /// Returns the reason to skip a case that reads only state fields that no probe of the profile
+    /// maps.
+    ///
+    /// A case that reads at least one mapped field can run, because the fields of a state are
+    /// optional.
+    private func unmappedFieldReason(_ contract: Contract) -> String? {
+        let wanted =
+            contract.expectation.states.flatMap(\.fields).map(\.name).filter { $0 != "exists" }
+            + (contract.expectation.compared.contains(.effects)
+                ? [] : contract.expectation.comparedFields)
+        guard !wanted.isEmpty, profile.probes.contains(where: { !$0.readings.isEmpty }),
+            !wanted.contains(where: { profile.probe(reading: $0) != nil })
+        else { return nil }
+        return "no probe maps '\(wanted[0])', which the case reads; add it under 'probes: … read:' "
+            + "in assay.yaml"
+    }
+}

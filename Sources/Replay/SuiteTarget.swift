@@ -1,0 +1,90 @@
+package import Conformance
+
+/// The target of a suite: a backend under test, or an app on simulated phones.
+///
+/// A target runs and judges single cases. `SuiteRunner` decides which cases run concurrently, and
+/// reports their results.
+package protocol SuiteTarget: Sendable {
+    /// Returns the result "not run" for a case that cannot run against this target; nil for a case
+    /// that can run.
+    func skipReason(_ plan: CasePlan) -> CaseResult?
+    /// Prepares the target for these cases, all of which can run against it.
+    func open(for plans: [CasePlan]) async -> any OpenTarget
+    /// Does background work while the cases run, such as measuring the load of the machine, until
+    /// it is canceled.
+    func monitorLoad() async
+}
+
+/// A target that has been prepared and is ready to run cases.
+package protocol OpenTarget: Sendable {
+    /// The reasons why no case could judge this target, each with its remedy; empty if cases can
+    /// run.
+    var skipReasons: [String] { get }
+    /// Returns the cases that this case represents, in order; usually only the case itself.
+    ///
+    /// For example, a case that searches for crash points (calls at which the backend can be
+    /// killed) becomes one case for each point. The given case must be able to run against this
+    /// target.
+    func expanded(_ plan: CasePlan) async -> [CasePlan]
+    /// Returns for each of these cases the phase of the suite in which it runs.
+    ///
+    /// All given cases must be able to run against this target.
+    func phases(of plans: [CasePlan]) async -> [SuitePhase]
+    /// Runs a case and judges it.
+    ///
+    /// - Parameters:
+    ///   - plan: The case.
+    ///   - number: The index of the case in the suite, from 0. It does not depend on the number of
+    ///     jobs.
+    ///   - isAlone: Whether no other case runs at the same time.
+    /// - Returns: The result; nil when other cases disturbed this case, so that it has to run
+    ///   again, exclusively.
+    func result(of plan: CasePlan, number: Int, isAlone: Bool) async -> CaseResult?
+    /// Returns the IDs of cases that would get another verdict now, because their wait for an
+    /// effect was shortened.
+    ///
+    /// The wait was shortened because another case had waited for the same effect in vain. All
+    /// later waits have their full length. The caller makes sure that no case is running.
+    func casesWithChangedVerdict() async -> Set<String>
+    /// Revises results with evidence that has arrived since the cases ended.
+    ///
+    /// The caller makes sure that no case is running.
+    ///
+    /// - Parameters:
+    ///   - results: The results of all cases; nil for a case without a result.
+    ///   - caseIDs: The IDs of the cases to revise.
+    func revise(_ results: inout [CaseResult?], among caseIDs: Set<String>) async
+    /// Returns violations of the run invariants, such as "the backend keeps running", that no case
+    /// explains.
+    func invariantViolations(alongside results: [CaseResult]) -> [CaseResult]
+}
+
+extension OpenTarget {
+    package var skipReasons: [String] { [] }
+
+    package func casesWithChangedVerdict() async -> Set<String> { [] }
+
+    package func invariantViolations(alongside results: [CaseResult]) -> [CaseResult] { [] }
+}
+
+/// The phase of a suite in which a case runs.
+///
+/// The phases follow each other in the order of these values.
+package enum SuitePhase: Hashable, Sendable {
+    /// The case runs exclusively, before all other cases, because it affects every user that the
+    /// backend knows.
+    ///
+    /// It would change the users of earlier cases, and these users would slow it down.
+    case first
+    /// The case runs concurrently with other cases.
+    case concurrent
+    /// The case runs while no other case runs.
+    case exclusive
+    /// The case runs exclusively, after the cases of the earlier phases.
+    ///
+    /// It sets the backend's clock ahead, which the backend may remember.
+    case withClockAhead
+    /// The case runs exclusively, after all other results are final, because it may leave the
+    /// backend unusable.
+    case last
+}

@@ -1,0 +1,41 @@
+internal import Conformance
+internal import FakeServers
+
+/// The step `wait-for-end`: waits in real time until a purchase has ended.
+extension CaseExecution {
+    /// The time added to each wait for the end of a purchase, because some backends count in whole
+    /// milliseconds.
+    private static let margin: Duration = .milliseconds(20)
+
+    mutating func pass(_ delivery: String) async {
+        guard let end = plan.ends(of: delivery).map({ run.base + $0 }) else {
+            trouble = .faultMissed(
+                "'wait-for-end: \(delivery)' needs a purchase that ends, and this one has no end"
+            )
+            return
+        }
+        let rest = end - run.backendNow
+        guard rest > .zero else {
+            trouble = .overTooSoon(
+                "the purchase '\(delivery)' had ended \(-rest.milliseconds) ms before the case "
+                    + "reached 'wait-for-end: \(delivery)'"
+            )
+            return
+        }
+        let clock = clock
+        await JobSlot.releaseSlot { await clock.pause(rest + Self.margin) }
+    }
+}
+
+extension RunPlan {
+    /// Returns the time at which the purchase in a delivery ends, or its grace period if that ends
+    /// later.
+    ///
+    /// The time is relative to the start time of the contract.
+    fileprivate func ends(of delivery: String) -> Duration? {
+        for case .event(let spec) in deliveries.filter({ $0.name == delivery }).map(\.subject) {
+            return [spec.expires, spec.grace].compactMap { $0 }.max()
+        }
+        return nil
+    }
+}

@@ -1,0 +1,32 @@
+internal import Conformance
+
+/// A cause that several cases share, so that the terminal report shows only the first of these
+/// cases in full.
+///
+/// Only problems that occur before the case tests its clause count as common, such as an
+/// unreachable backend. Two cases that fail later with equal states may still have different
+/// reasons.
+struct SharedSetupFailure: Hashable {
+    private let verdict: Verdict
+    private let code: FindingCode?
+    private let text: String
+
+    /// Returns the cause of a case; nil when the report shows the case on its own.
+    init?(_ result: Redacted<CaseResult>) {
+        verdict = result.verdict
+        code = result.findings.first?.code
+        switch (result.verdict, code) {
+        case (.notRun, _): text = result.note ?? ""
+        // The text of the finding names the event for which the case waited, so the text is
+        // ignored.
+        case (.inconclusive, .backendGone), (.inconclusive, .machineBusy): text = ""
+        case (.inconclusive, .some), (.failed, .responseStatus), (.failed, .noResponse):
+            // A case with more than one finding is reported on its own.
+            guard result.findings.count == 1, let first = result.findings.first else { return nil }
+            text = first.actual
+        case (.passed, _), (.knownFailure, _), (.unexpectedPass, _), (.inconclusive, _),
+            (.failed, _):
+            return nil
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Conformance
+import Testing
+
+@Suite("DisturbanceRule")
+struct FaultRuleTests {
+    @Test func `a fault that affected no call is inconclusive`() {
+        var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
+        builder.contract.given = [
+            .provider(ProviderPlan(provider: .oneSignal, answers: [.asUsual, .status(500)]))
+        ]
+        builder.subject = [EvidenceBuilder.delivery(), EvidenceBuilder.push(to: "x")]
+        #expect(PlannedFaultRule.findings(in: builder.evidence).map(\.code) == [.faultMissed])
+        builder.subject.append(EvidenceBuilder.push(to: "x"))
+        #expect(PlannedFaultRule.findings(in: builder.evidence).isEmpty)
+    }
+
+    @Test(
+        "a call that succeeds during a database failure was not affected",
+        arguments: [200, 204, 503]
+    )
+    func call(status: Int) {
+        var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
+        var call = Call(name: "one", route: .register)
+        call.storeFails = true
+        builder.contract.steps = [.call([call])]
+        builder.subject = [EvidenceBuilder.call("one", status)]
+        let codes = PlannedFaultRule.findings(in: builder.evidence).map(\.code)
+        #expect(codes == (status == 503 ? [] : [.faultMissed]))
+        builder.sight.worksLater = true
+        #expect(PlannedFaultRule.findings(in: builder.evidence).isEmpty)
+    }
+}

@@ -1,0 +1,377 @@
+import Conformance
+import FakeServers
+import Providers
+import Replay
+import TestSupport
+import Testing
+
+/// A provider is a type and one line: everything else is asked of the table.
+@Suite("A provider needs one table entry")
+struct ProviderRegistrationTests {
+    private static let push = HTTPMessage.Request("POST", "/push")
+    private static let now = ControlFixture.start
+
+    private func fixture(_ statuses: [Int] = []) -> ControlFixture {
+        ControlFixture(statuses, providers: .withMadeUpProvider)
+    }
+
+    private func connect(_ fixture: ControlFixture) {
+        fixture.world.edit("") { services, _ in
+            for provider in services.table.entries where provider.party == .assay {
+                provider.connect(
+                    &services,
+                    WebhookTarget(url: "http://127.0.0.1:1/hook", signing: Secret("s"))
+                )
+            }
+        }
+    }
+
+    @Test func `a table without the provider does not know it`() async {
+        let fixture = ControlFixture()
+        #expect(fixture.ask(.assay, "GET", "/").response.status == 404)
+        #expect(await fixture.call("POST", "/madeup/ada", [:]).status == 404)
+        #expect(await fixture.call("GET", "/settings")["assay"] == nil)
+        #expect(await fixture.call("PUT", "/faults/assay", ["responses": [500]]).status == 404)
+        #expect(ProviderTable.all[.assay] == nil)
+        #expect(ProviderTable.all != ProviderTable.withMadeUpProvider)
+    }
+
+    @Test func `names, ports and titles come from the table`() {
+        let table = ProviderTable.withMadeUpProvider
+        #expect(table[.assay]?.defaultPort == 9377)
+        #expect(table.named("assay")?.title == "Made Up")
+        #expect(table.names.contains("assay"))
+        #expect(table.titles.contains("Made Up"))
+        #expect(
+            table.sortedEntries.map(\.party.rawValue)
+                == table.sortedEntries.map(\.party.rawValue).sorted()
+        )
+        #expect(table.entries.last?.party == .assay, "it settles where its line stands")
+    }
+
+    @Test func `the first of two entries for one provider counts`() {
+        let table = ProviderTable(
+            [ProviderEntry(\.madeUp)] + ProviderTable.all.entries + [ProviderEntry(\.madeUp)]
+        )
+        #expect(table[.assay]?.title == "Made Up")
+    }
+
+    @Test func `the provider responds and fails with its own codes`() {
+        let fixture = fixture()
+        #expect(fixture.ask(.assay, "GET", "/").response.status == 200)
+        let plans: [(ProviderPlan.Answer, Int, String)] = [
+            (.status(503), 503, "failure"), (.code("GRUMPY"), 418, "code"),
+        ]
+        for (answer, status, text) in plans {
+            fixture.world.schedule(
+                ProviderPlan(provider: .assay, answers: [answer], includesReads: true),
+                namespace: ""
+            )
+            let reply = fixture.ask(.assay, "GET", "/")
+            #expect(reply.response.status == status)
+            #expect(String(decoding: reply.response.body, as: UTF8.self).contains(text))
+        }
+        #expect(fixture.ask(.assay, "GET", "/").response.status == 200, "a plan is used up")
+    }
+
+    @Test func `the provider is hosted on a port like any other`() async throws {
+        let fixture = fixture()
+        let server = try await FakeServer(.assay, world: fixture.world)
+        let client = BackendClient(base: server.baseURL, laneCount: 1)
+        let outcome = await client.send(
+            HTTPMessage.Request("GET", "/app/x"),
+            within: SettleTimeout.hang
+        )
+        await client.close()
+        await server.stop()
+        guard case .answered(let response) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(try JSONValue(parsing: response.body)["calls"] == 1)
+        let exchange = fixture.world.journal.read { $0.exchanges }.first
+        #expect(exchange?.from == .app, "who calls is the provider's to say")
+        #expect(exchange?.to == .assay)
+    }
+
+    @Test func `provider faults are planned by name`() async {
+        let fixture = fixture()
+        let planned = await fixture.call("PUT", "/faults/assay", ["responses": [503]])
+        #expect(planned["faults"]?["assay"]?["responses"] == [503])
+        let wrong = await fixture.call("PUT", "/faults/asay", ["responses": [503]])
+        #expect(wrong.hint == "did you mean 'assay'?")
+        #expect(fixture.ask(.assay, "POST", "/").response.status == 503)
+    }
+
+    @Test func `provider switches are shown, changed and checked`() async {
+        let fixture = fixture()
+        let shown = await fixture.call("GET", "/settings")
+        #expect(shown["assay"]?["mood"] == "friendly")
+        #expect(shown["assay"]?["nickname"] == .null, "a switch without a value is there")
+        #expect(shown["assay-extra"] == shown["assay"])
+        let changed = await fixture.call("PATCH", "/settings", ["assay": ["mood": "grumpy"]])
+        #expect(changed["assay"]?["mood"] == "grumpy")
+        let reply = fixture.ask(.assay, "GET", "/")
+        #expect(String(decoding: reply.response.body, as: UTF8.self).contains("grumpy"))
+        let wrong = await fixture.call("PATCH", "/settings", ["assay": ["moood": "x"]])
+        #expect(wrong.error == "assay has no switch 'moood'")
+        #expect(wrong.hint == "did you mean 'mood'? the valid names are mood, nickname")
+        let byFlag = ControlAPI.changeSwitch(
+            of: "assay",
+            "nickname",
+            to: "Mim",
+            in: fixture.world
+        )
+        #expect(byFlag == nil)
+        #expect(await fixture.call("GET", "/settings")["assay"]?["nickname"] == "Mim")
+    }
+
+    @Test func `provider operations are routed, described, checked and followed by deliveries`()
+        async
+    {
+        let fixture = fixture()
+        connect(fixture)
+        let poked = await fixture.call("POST", "/madeup/ada", ["times": 2, "settle": true])
+        #expect(poked["poked"] == "ada")
+        #expect(poked["deliveries"]?.array?.map { $0["type"] } == ["ada-0", "ada-1"])
+        #expect(poked["deliveries"]?.array?.first?["provider"] == "assay")
+        #expect(fixture.receiver.types == ["ada-0", "ada-1"])
+        let refused = await fixture.call("POST", "/madeup/nobody", [:])
+        #expect(refused.status == 409)
+        let wrong = await fixture.call("POST", "/madeup/ada", ["timez": 2])
+        #expect(wrong.error == "'timez' is not a member of POST /assay/v1/madeup/{who}")
+        #expect(wrong.hint == "did you mean 'times'? the valid names are times, settle")
+        #expect(await fixture.call("GET", "/madeup/ada").error.hasSuffix("accepts only POST"))
+        let described = await DescribedOperation.all(fixture).first { $0.id == "poke" }
+        #expect(described?.members.map(\.name) == ["times", "settle"])
+    }
+
+    @Test func `provider events are sent to its webhook on its schedule`() async {
+        let fixture = fixture([500])
+        fixture.ask(.assay, "POST", "/push")
+        #expect(await fixture.dispatcher.flush("") == 0, "it is connected to nothing")
+        connect(fixture)
+        fixture.ask(.assay, "POST", "/push")
+        let done = await fixture.dispatcher.advance("", to: Self.now + .seconds(86_400))
+        #expect(done.isSettled)
+        #expect(fixture.receiver.types == ["called-2"], "it gives up at once")
+        let state = fixture.world.read("") { services, _ in services.queue.all.last?.state }
+        #expect(state == .failed)
+    }
+
+    @Test func `scheduled changes happen when the clock reaches them`() async {
+        let fixture = fixture()
+        connect(fixture)
+        _ = await fixture.call("POST", "/madeup/ada", [:])
+        let next = fixture.world.read("") { services, _ in services.nextChangeTime } ?? nil
+        #expect(next == Self.now, "the delivery comes first")
+        _ = await fixture.dispatcher.flush("")
+        let alarm = fixture.world.read("") { services, _ in services.nextChangeTime } ?? nil
+        #expect(alarm == Self.now + .seconds(60))
+        _ = await fixture.dispatcher.advance("", to: Self.now + .seconds(120))
+        #expect(fixture.receiver.types == ["ada-0", "alarm"])
+        #expect(fixture.receiver.times.last == Self.now + .seconds(60))
+    }
+
+    @Test func `provider secrets are not exported`() async {
+        let fixture = fixture()
+        connect(fixture)
+        fixture.ask(
+            .assay,
+            "POST",
+            "/push",
+            ["whisper": "whisper-planted-53", "loud": "confided-planted-51 aloud"],
+            fields: [HTTPMessage.Field("x-made-up", "header-planted-54")]
+        )
+        _ = await fixture.dispatcher.flush("")
+        let page = await fixture.call("GET", "/journal")
+        #expect(page["entries"]?.array?.count == 2)
+        for planted in ["51", "52", "53", "54"] {
+            #expect(!page.body.text.contains("planted-\(planted)"), "\(planted)")
+        }
+        #expect(page.body.text.contains("aloud"))
+    }
+
+    @Test func `copies, resets, exports and keys include the provider`() async {
+        let fixture = ControlFixture(providers: .withMadeUpProvider, keys: [.assay: Secret("k")])
+        connect(fixture)
+        fixture.ask(.assay, "GET", "/")
+        _ = await fixture.call("POST", "/snapshots/one", [:])
+        fixture.ask(.assay, "GET", "/")
+        _ = await fixture.call("POST", "/snapshots/one/fork", ["to": "fork"])
+        func calls(_ namespace: String) -> Int64? {
+            fixture.world.read(namespace) { services, _ in services.madeUp.calls }
+        }
+        #expect(calls("") == 2)
+        #expect(calls("fork") == 1)
+        _ = await fixture.call("PATCH", "/settings", ["assay": ["mood": "grumpy"]])
+        let saved = await fixture.call("GET", "/export").body
+        _ = await fixture.call("POST", "/reset", [:])
+        #expect(calls("") == 0)
+        let kept = fixture.world.read("") { services, _ in services.madeUp }
+        #expect(kept?.settings.mood == .grumpy)
+        #expect(kept?.address == "http://127.0.0.1:1/hook")
+        _ = await fixture.call("POST", "/import", saved)
+        #expect(calls("") == 2)
+        let hasKey = fixture.world.read("") { services, _ in services.madeUp.hasKey }
+        #expect(hasKey == true, "keys are taken again")
+        #expect(fixture.ask(.assay, "GET", "/").response.status == 200, "the table is, too")
+    }
+
+    @Test func `rules see the calls to the provider`() {
+        let exchange = Exchange(
+            from: .backend,
+            to: .assay,
+            namespace: "n",
+            purpose: .call,
+            at: Self.now,
+            request: HTTPMessage.Request("POST", "/k-1")
+        )
+        let recognizingCall = ProviderTable.withMadeUpProvider.recognizingCall(exchange)
+        #expect(recognizingCall.call?.kind == "madeup.call")
+        #expect(recognizingCall.call?.idempotencyKey == "/k-1")
+        #expect(ProviderTable.all.recognizingCall(exchange).call == nil)
+    }
+
+    @Test func `a backend receives the provider's address`() {
+        let entry = ProviderTable.withMadeUpProvider[.assay]
+        let setup = BackendSetup(
+            addresses: [.assay: "http://127.0.0.1:5"],
+            secrets: [:],
+            project: "p",
+            isSigned: false
+        )
+        #expect(entry?.environment(setup) == ["MADE_UP_BASE": "http://127.0.0.1:5"])
+        #expect(entry?.webhookEndpoint == "assay-webhook")
+    }
+}
+
+/// The providers that there are, at every table that follows from their types.
+@Suite("Every provider in every table")
+struct ProviderTableTests {
+    @Test("fakes and judge use the same port", arguments: Services.providers)
+    func ports(provider: ProviderEntry) {
+        let fixed = ReplaySession.fixedAddresses[provider.party]
+        #expect(fixed == ReplaySession.Address(host: "127.0.0.1", port: provider.defaultPort))
+        #expect(ReplaySession.fixedAddresses.count == Services.providers.count)
+    }
+
+    @Test(
+        "the ports that the documentation promises",
+        arguments: [
+            ("revenuecat", 9310), ("onesignal", 9320), ("firebase", 9099), ("purchasely", 9340),
+            ("despia", 9350),
+        ]
+    )
+    func knownPorts(name: String, port: Int) {
+        #expect(ProviderTable.all.named(name)?.defaultPort == port)
+    }
+
+    private static let secrets: [Profile.SecretName: Secret] = [
+        .revenueCatAuthorization: Secret("auth"), .revenueCatSigning: Secret("rc-sign"),
+        .revenueCatKey: Secret("rc-key"), .oneSignalKey: Secret("os-key"),
+        .purchaselySigning: Secret("pu-sign"),
+    ]
+
+    private func environment(
+        _ addresses: [Exchange.Party: String],
+        isSigned: Bool,
+        secrets: [Profile.SecretName: Secret] = Self.secrets
+    ) -> [String: String] {
+        let setup = BackendSetup(
+            addresses: addresses,
+            secrets: secrets,
+            project: "demo",
+            isSigned: isSigned
+        )
+        return Services.providers.reduce(into: [:]) { $0.merge($1.environment(setup)) { $1 } }
+    }
+
+    private static let addresses: [Exchange.Party: String] = [
+        .revenueCat: "http://127.0.0.1:1", .oneSignal: "http://127.0.0.1:2",
+        .firebase: "http://127.0.0.1:3",
+    ]
+
+    private static let base = [
+        "REVENUECAT_API_BASE": "http://127.0.0.1:1", "REVENUECAT_API_KEY": "rc-key",
+        "REVENUECAT_WEBHOOK_AUTH": "auth", "REVENUECAT_WEBHOOK_SECRET": "rc-sign",
+        "ONESIGNAL_API_BASE": "http://127.0.0.1:2",
+        "ONESIGNAL_APP_ID": "a55a4000-0000-4000-8000-000000000000",
+        "ONESIGNAL_API_KEY": "os-key", "PURCHASELY_WEBHOOK_SECRET": "pu-sign",
+        "FIREBASE_PROJECT_ID": "demo", "GCLOUD_PROJECT": "demo",
+    ]
+
+    @Test func `a backend receives all addresses under their usual names`() {
+        let plain = environment(Self.addresses, isSigned: false)
+        #expect(
+            plain == Self.base.merging(["FIREBASE_AUTH_EMULATOR_HOST": "127.0.0.1:3"]) { $1 }
+        )
+        let account = "securetoken@system.gserviceaccount.com"
+        let signed = environment(Self.addresses, isSigned: true)
+        let keys = [
+            "FIREBASE_JWKS_URL": "http://127.0.0.1:3/service_accounts/v1/jwk/\(account)",
+            "FIREBASE_CERTS_URL": "http://127.0.0.1:3/robot/v1/metadata/x509/\(account)",
+            "FIREBASE_AUTH_BASE": "http://127.0.0.1:3",
+        ]
+        #expect(signed == Self.base.merging(keys) { $1 })
+    }
+
+    @Test func `missing addresses are not passed, and an empty secret is none`() {
+        let bare = environment([:], isSigned: true, secrets: [.revenueCatKey: Secret("")])
+        #expect(bare == ["ONESIGNAL_APP_ID": "a55a4000-0000-4000-8000-000000000000"])
+    }
+
+    @Test func `every sender has an endpoint, and its secrets come from the profile`() {
+        let senders = Services.providers.filter { $0.webhookEndpoint != nil }
+        #expect(senders.map(\.webhookEndpoint) == ["revenuecat-webhook", "purchasely-webhook"])
+        #expect(Exchange.Party.revenueCat.secret("signing") == .revenueCatSigning)
+        #expect(Exchange.Party.revenueCat.secret("authorization") == .revenueCatAuthorization)
+        #expect(Exchange.Party.revenueCat.secret("key") == .revenueCatKey)
+        #expect(Exchange.Party.oneSignal.secret("key") == .oneSignalKey)
+        #expect(Exchange.Party.purchasely.secret("signing") == .purchaselySigning)
+        #expect(Exchange.Party.purchasely.secret("authorization") == nil)
+        #expect(Exchange.Party.firebase.secret("key") == nil)
+    }
+
+    @Test(
+        "every sender is connected through its entry",
+        arguments: Services.providers.filter { $0.webhookEndpoint != nil }
+    )
+    func connects(provider: ProviderEntry) async {
+        let fixture = ControlFixture()
+        fixture.world.edit("") { services, _ in
+            provider.connect(
+                &services,
+                WebhookTarget(
+                    url: "http://127.0.0.1:1/h",
+                    authorization: Secret(""),
+                    signing: Secret("sign-planted")
+                )
+            )
+        }
+        let secrets =
+            fixture.world.read("") { services, _ in provider.enteredSecrets(services) } ?? []
+        #expect(secrets.map(\.secret.exposed) == ["sign-planted"], "an empty one is none")
+        let action = provider.party == .revenueCat ? "/store/purchase" : "/purchasely/purchase"
+        let sent = await fixture.call("POST", action, ["user": "ada", "settle": true])
+        #expect(sent["deliveries"]?.array?.first?["state"] == "delivered")
+    }
+
+    @Test(
+        "the provider identifies the caller",
+        arguments: [
+            (.despia, "GET", nil, .app), (.despia, "POST", "Bearer x", .app),
+            (.firebase, "POST", nil, .app), (.firebase, "POST", "Bearer x", .backend),
+            (.firebase, "GET", nil, .backend), (.revenueCat, "POST", nil, .backend),
+            (.oneSignal, "POST", nil, .backend), (.purchasely, "GET", nil, .backend),
+        ] as [(Exchange.Party, String, String?, Exchange.Party)]
+    )
+    func caller(party: Exchange.Party, method: String, field: String?, from: Exchange.Party) {
+        let fields = field.map { [HTTPMessage.Field("Authorization", $0)] } ?? []
+        let request = HTTPMessage.Request(method, "/x", fields: fields)
+        #expect(Services.provider(party)?.caller(request) == from)
+        let fixture = ControlFixture()
+        fixture.ask(party, method, "/x", fields: fields)
+        #expect(fixture.world.journal.read { $0.exchanges }.first?.from == from)
+    }
+}

@@ -1,0 +1,60 @@
+import Conformance
+import FakeServers
+import TestSupport
+import Testing
+
+@testable import Replay
+
+/// The call to each fake before a backend is judged.
+@Suite("Check of our own fakes")
+struct FakeCheckTests {
+    private static func world() -> FakeRegistry {
+        FakeRegistry(
+            journalBytesMax: 1 << 20,
+            wallClock: { Instant(milliseconds: 1_790_000_000_000) }
+        )
+    }
+
+    @Test func `fakes that respond pass, and the check is not journaled`() async throws {
+        let world = Self.world()
+        let servers = [
+            try await FakeServer(.revenueCat, world: world),
+            try await FakeServer(.oneSignal, world: world, host: "0.0.0.0", told: "127.0.0.1"),
+            // Known to containers alone.
+            try await FakeServer(.firebase, world: world, host: "0.0.0.0", told: "no-host.invalid"),
+        ]
+        #expect(await FakeServerCheck.failure(of: servers, through: nil) == nil)
+        #expect(world.journal.read { $0.exchanges.isEmpty })
+        for server in servers { await server.stop() }
+    }
+
+    @Test func `a fake that is closed is named with its address`() async throws {
+        let server = try await FakeServer(.oneSignal, world: Self.world())
+        await server.stop()
+        let text = try #require(await FakeServerCheck.failure(of: [server], through: nil))
+        #expect(
+            text.hasPrefix(
+                "the fake onesignal does not respond at \(server.baseURL): the connection was refused"
+            ),
+            "\(text)"
+        )
+    }
+
+    @Test func `the proxy of an intercepted backend is called too`() async throws {
+        let folder = try TemporaryFolder()
+        let world = Self.world()
+        let server = try await FakeServer(.oneSignal, world: world)
+        let interception = try await Interception(
+            before: [server],
+            world: world,
+            folder: folder.path,
+            now: RealClock().wall,
+            onRefusal: { _ in }
+        )
+        #expect(await FakeServerCheck.failure(of: [server], through: interception) == nil)
+        await interception.stop()
+        let text = try #require(await FakeServerCheck.failure(of: [server], through: interception))
+        #expect(text.contains("behind the intercepting proxy \(interception.proxy.baseURL)"))
+        await server.stop()
+    }
+}

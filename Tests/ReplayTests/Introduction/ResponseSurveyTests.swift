@@ -1,0 +1,94 @@
+import Conformance
+import Testing
+
+@testable import Replay
+
+/// What places of an answer mean is told by what a purchase changed in them.
+@Suite("Response survey")
+struct ResponseSurveyTests {
+    private static let ends = Instant(milliseconds: 1_790_000_000_000)
+    private static let purchase = ResponseSurvey.Purchase(product: "premium_monthly", ends: ends)
+
+    private static func readings(_ before: JSONValue?, _ after: JSONValue) -> [String: String] {
+        ResponseSurvey(before: before, after: after, purchase).readings.mapValues { reading in
+            let meaning =
+                switch reading.meaning {
+                case .value: ""
+                case .isAny(let values): " is \(JSONValue.array(values).text)"
+                case .isNone(let values): " not \(JSONValue.array(values).text)"
+                case .isFuture: " after now"
+                }
+            return reading.pointer.description + meaning
+                + (reading.absent.map { " absent \($0.text)" } ?? "")
+        }
+    }
+
+    @Test func `values identify product and expiry, names identify flags`() {
+        let found = Self.readings(
+            ["isPremium": false, "sku": .null, "until": .null, "willRenew": false],
+            [
+                "isPremium": true, "sku": "premium_monthly", "until": 1_790_000_000_000,
+                "willRenew": true, "billing_issue": false, "refunded": false,
+                "environment": "SANDBOX", "updated": 1_780_000_000_000, "coins": 3,
+            ]
+        )
+        #expect(
+            found == [
+                "access": "/isPremium", "product": "/sku", "expires": "/until",
+                "will-renew": "/willRenew", "billing-issue": "/billing_issue absent false",
+                "refunded": "/refunded absent false", "environment": "/environment absent null",
+            ]
+        )
+    }
+
+    private static let ends2: [(JSONValue, Bool)] = [
+        (1_790_000_000, true), (1_790_000_000_000, true), (.string(ends.description), true),
+        (1_790_000_002, false), ("soon", false),
+    ]
+
+    @Test("an expiry has many spellings", arguments: ends2)
+    func end(value: JSONValue, isEnd: Bool) {
+        let found = Self.readings(["x": .null], ["x": value])
+        #expect((found["expires"] == "/x") == isEnd)
+    }
+
+    @Test func `a level means access if it is not the free one, a status if it is an active word`()
+    {
+        #expect(
+            Self.readings(["s": ["tier": "free"]], ["s": ["tier": "pro"]])["access"]
+                == "/s/tier not [\"free\",null]"
+        )
+        #expect(
+            Self.readings(["status": "none"], ["status": "active"])["access"]
+                == "/status is [\"active\"]"
+        )
+        let survey = ResponseSurvey(
+            before: ["status": "none"],
+            after: ["status": "active"],
+            Self.purchase
+        )
+        #expect(survey.doubts["access"] != nil)
+        // Two words that say nothing of a purchase.
+        #expect(Self.readings(["status": "a"], ["status": "b"])["access"] == nil)
+    }
+
+    @Test func `a flag that was true before the purchase is not access`() {
+        #expect(Self.readings(["premium": true], ["premium": true])["access"] == nil)
+        #expect(Self.readings(["trial": false], ["trial": true])["access"] == nil)
+        #expect(
+            Self.readings(["seen": false, "active": false], ["seen": true, "active": true])[
+                "access"
+            ]
+                == "/active"
+        )
+    }
+
+    @Test func `an expiry alone is used as access`() {
+        #expect(Self.readings(nil, ["until": 1_790_000_000])["access"] == "/until after now")
+    }
+
+    @Test func `unrelated changes are not mapped`() {
+        #expect(Self.readings(["version": 1], ["version": 2]).isEmpty)
+        #expect(Self.readings(.null, [:]).isEmpty)
+    }
+}
