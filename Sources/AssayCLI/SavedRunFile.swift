@@ -6,7 +6,7 @@ internal import Programs
 /// The file of `--save` while the run is in progress: a header, and a line for each case that has
 /// finished.
 ///
-/// If the run is killed, the file keeps the finished cases. At the end of the run, `Conclusion`
+/// If the run is killed, the file keeps the finished cases. At the end of the run, `RunConclusion`
 /// replaces the file with the complete run. A device or a pipe receives only the complete run.
 final class SavedRunFile: Sendable {
     private struct State {

@@ -3,7 +3,7 @@ internal import Conformance
 /// A generated customer history: a few users, their operations, and the faults of the event
 /// deliveries.
 ///
-/// A history contains only operations and faults. `LifeModel` derives the resulting events and user
+/// A history contains only operations and faults. `HistoryModel` derives the resulting events and user
 /// states.
 package struct CustomerHistory: Hashable, Sendable {
     /// The way a backend first learns of a user.

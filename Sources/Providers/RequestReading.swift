@@ -39,13 +39,13 @@ extension HTTPMessage.Request {
 
     /// Returns the request body as JSON; nil when the body is empty.
     ///
-    /// Duplicate keys are kept and the last one counts, as in the parsers of the imitated services.
+    /// The last one of duplicate keys counts, as in the parsers of the imitated services.
     package func json(depthMax: Int = 64) throws(JSONError) -> JSONValue? {
         if let parsedBody { return parsedBody }
         guard body.contains(where: { $0 > 0x20 }) else { return nil }
         return try JSONValue(
             parsing: body,
-            options: .init(depthMax: depthMax, duplicateKeys: .keep)
+            options: .init(depthMax: depthMax, duplicateKeys: .keepLast)
         )
     }
 

@@ -21,7 +21,7 @@ struct DiagnosisTests {
         let firebase = diagnosis(.responseStatus, "F-01")
         #expect(!firebase.cause.contains("RevenueCat"))
         #expect(firebase.cause.contains("ends as a 500"))
-        #expect(firebase.remedy == Clause.named("F-01")?.build)
+        #expect(firebase.remedy == Clause.named("F-01")?.correctDesign)
         // The entitlement's law knows nothing of statuses.
         #expect(
             diagnosis(.responseStatus, "S-10").cause == FindingCode.responseStatus.explanation.cause

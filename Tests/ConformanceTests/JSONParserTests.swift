@@ -65,6 +65,17 @@ struct JSONParserTests {
         }
     }
 
+    @Test(arguments: [1, 3, 200])
+    func `of duplicate keys only the last one can be kept`(keyCount: Int) throws {
+        let options = JSONValue.ParseOptions(duplicateKeys: .keepLast)
+        let keys = (0..<keyCount).map { "\"k\($0)\"" }
+        let text = (keys.map { "\($0):1" } + keys.map { "\($0):2" }).joined(separator: ",")
+        let value = try JSONValue(parsing: Array("{\(text)}".utf8), options: options)
+        let again = try JSONValue(parsing: value.bytes)
+        #expect(again == value)
+        #expect(value.object?.members.map(\.value) == Array(repeating: 2, count: keyCount))
+    }
+
     @Test func `a duplicate key can be kept, and the last one counts`() throws {
         let options = JSONValue.ParseOptions(duplicateKeys: .keep)
         let value = try JSONValue(parsing: Array("{\"a\":1,\"a\":2}".utf8), options: options)

@@ -211,7 +211,7 @@ struct AllowedValueTests {
                 }
                 #expect(control.path.hasPrefix("/"), "\(control.id)")
                 #expect(["GET", "POST", "PUT", "PATCH", "DELETE"].contains(control.method))
-                #expect(names.contains("settle") == control.tells, "\(control.id)")
+                #expect(names.contains("settle") == control.sendsEvents, "\(control.id)")
             }
         }
     }

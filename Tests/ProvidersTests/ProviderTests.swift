@@ -74,7 +74,7 @@ struct ProviderTests {
         let before = services
         #expect(provider.switches.first?.name == provider.party.description)
         for group in provider.switches {
-            let settings = group.shown(services)
+            let settings = group.settingsJSON(services)
             #expect(settings.object?.members.isEmpty == false)
             try group.change(&services, settings)
             #expect(services == before)

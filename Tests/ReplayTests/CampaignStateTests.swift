@@ -17,9 +17,9 @@ struct CampaignStateTests {
         var steps: [CustomerHistory.Step] = []
         for (index, name) in acts.enumerated() {
             let kind = HistoryOperation.Kind(rawValue: name) ?? .wait
-            var act = HistoryOperation(kind, "ada", at: .seconds(-3600 + 60 * index))
-            act.product = "premium_monthly"
-            steps.append(CustomerHistory.Step(id: index, act: act, isQuietPoint: false))
+            var operation = HistoryOperation(kind, "ada", at: .seconds(-3600 + 60 * index))
+            operation.product = "premium_monthly"
+            steps.append(CustomerHistory.Step(id: index, operation: operation, isQuietPoint: false))
         }
         return CustomerHistory(people: [CustomerHistory.Person("ada", .registered)], steps: steps)
     }
@@ -164,8 +164,8 @@ struct CampaignStateTests {
 
     @Test func `three inputs per signature are kept, and the rest is counted`() {
         var campaignState = campaignState()
-        for act in ["cancel", "refund", "extend"] {
-            campaignState.add(Self.found(Self.history("purchase", act), Self.plain))
+        for operation in ["cancel", "refund", "extend"] {
+            campaignState.add(Self.found(Self.history("purchase", operation), Self.plain))
         }
         let fourth = CampaignInput.people(Self.history("purchase", "expire"))
         let isFourthNews = campaignState.countsAsNewFailure(Self.plain, fourth)
@@ -177,7 +177,7 @@ struct CampaignStateTests {
 
     // MARK: Making small
 
-    /// Fails whenever an act is among those that happen, as a backend would that gets it wrong.
+    /// Fails whenever an operation is among those that happen, as a backend would that gets it wrong.
     private struct Scripted: InputReplaying {
         let fails: @Sendable (CustomerHistory, Int) -> Verdict?
         let isSameFromFile: Bool
@@ -240,7 +240,7 @@ struct CampaignStateTests {
         case .unsteady: return .unsteady
         case .found(let found):
             return .found(
-                acts: found.input.history?.steps.map(\.act.kind) ?? [],
+                acts: found.input.history?.steps.map(\.operation.kind) ?? [],
                 isMinimal: found.isMinimal,
                 failsFromSavedFile: found.failsFromSavedFile
             )
@@ -250,7 +250,7 @@ struct CampaignStateTests {
     private static let failsWithBothOperations: @Sendable (CustomerHistory, Int) -> Verdict? = {
         history,
         _ in
-        let kinds = history.steps.map(\.act.kind)
+        let kinds = history.steps.map(\.operation.kind)
         return kinds.contains(.cancel) && kinds.contains(.refund) ? .failed : .passed
     }
 

@@ -181,7 +181,7 @@ struct LayoutTests {
         let files = Repository.files(below: "Sources")
             .filter { $0.path.hasPrefix(prefix) && !$0.path.contains(beside) }
             // Here the app is chosen that a stage plays.
-            .filter { !$0.path.hasSuffix("/ScriptedStage.swift") }
+            .filter { !$0.path.hasSuffix("/ScriptedTarget.swift") }
         #expect(files.count >= countMin)
         for (path, text) in files {
             #expect(!text.lowercased().contains("defect"), "\(path): override it in \(beside)")

@@ -2,7 +2,11 @@ extension JSONValue {
     /// The options of the JSON parser: the maximum nesting depth, and whether duplicate keys are
     /// accepted.
     package struct ParseOptions: Hashable, Sendable {
-        package enum DuplicateKeys: Hashable, Sendable { case reject, keep }
+        package enum DuplicateKeys: Hashable, Sendable {
+            case reject, keep
+            /// The object contains each key once, with the value of its last member.
+            case keepLast
+        }
 
         package let depthMax: Int
         package let duplicateKeys: DuplicateKeys
@@ -81,7 +85,7 @@ private struct JSONParser {
     private mutating func parseObject(depth: Int) throws(JSONError) -> JSONValue {
         index += 1
         var members: [JSONObject.Member] = []
-        var keys: Set<ExactText> = []
+        var indices: [ExactText: Int] = [:]
         skipWhitespace()
         if take(UInt8(ascii: "}")) { return .object(JSONObject()) }
         while true {
@@ -92,33 +96,43 @@ private struct JSONParser {
                 throw failure(.unexpectedByte(bytes[index], expected: "a key in quotes"))
             }
             let key = try parseString()
-            if options.duplicateKeys == .reject, isRepeated(key, members, &keys) {
+            let earlier =
+                options.duplicateKeys == .keep ? nil : firstIndex(of: key, members, &indices)
+            if earlier != nil, options.duplicateKeys == .reject {
                 throw failure(.duplicateKey(key), at: keyStart)
             }
             skipWhitespace()
             try require(UInt8(ascii: ":"), "':'")
-            members.append(.init(key: key, value: try parseValue(depth: depth + 1)))
+            let value = try parseValue(depth: depth + 1)
+            if let earlier {
+                members[earlier].value = value
+            } else {
+                members.append(.init(key: key, value: value))
+            }
             skipWhitespace()
             if take(UInt8(ascii: "}")) { return .object(JSONObject(members: members)) }
             try require(UInt8(ascii: ","), "',' or '}'")
         }
     }
 
-    /// Whether the object that is being parsed already has a member with that key.
+    /// Returns the index of the member with that key in the object that is being parsed; nil, after
+    /// noting the key as the next member's, if the object has no such member.
     ///
     /// Most objects have few members, for which comparing the keys one by one is fastest.
-    private func isRepeated(
-        _ key: String,
+    private func firstIndex(
+        of key: String,
         _ members: [JSONObject.Member],
-        _ keys: inout Set<ExactText>
-    ) -> Bool {
+        _ indices: inout [ExactText: Int]
+    ) -> Int? {
         if members.count < Self.keysComparedMax {
-            return members.contains { $0.key.isExactly(key) }
+            return members.firstIndex { $0.key.isExactly(key) }
         }
-        if members.count == Self.keysComparedMax {
-            keys = Set(members.map { ExactText($0.key) })
+        if indices.isEmpty {
+            for (index, member) in members.enumerated() { indices[ExactText(member.key)] = index }
         }
-        return !keys.insert(ExactText(key)).inserted
+        let index = indices[ExactText(key)]
+        if index == nil { indices[ExactText(key)] = members.count }
+        return index
     }
 
     private mutating func parseArray(depth: Int) throws(JSONError) -> JSONValue {

@@ -27,7 +27,7 @@ package struct GoldenRule: Rule {
         let mismatches: [TemplateValues.Mismatch]
         /// Whether the step is a request.
         ///
-        /// For a delivery, `AnswerRule` judges the status.
+        /// For a delivery, `ResponseRule` judges the status.
         let isRequest: Bool
 
         func findings(_ contractLocation: SourceLocation) -> [Finding] {

@@ -83,7 +83,7 @@ package struct EventSpec: Hashable, Codable, Sendable {
     package var time: Duration = .zero
     /// The start of the subscription period, relative to the start of the run.
     ///
-    /// Nil: the start of the period to which the event belongs, as calculated by `Periods`.
+    /// Nil: the start of the period to which the event belongs, as calculated by `SubscriptionPeriods`.
     package var purchased: Duration?
     /// The end of the subscription period, relative to the start of the run.
     ///

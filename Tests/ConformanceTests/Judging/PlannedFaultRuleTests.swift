@@ -1,8 +1,8 @@
 import Conformance
 import Testing
 
-@Suite("DisturbanceRule")
-struct FaultRuleTests {
+@Suite("Planned faults of a case")
+struct PlannedFaultRuleTests {
     @Test func `a fault that affected no call is inconclusive`() {
         var builder = EvidenceBuilder(expectation: EvidenceBuilder.expectation())
         builder.contract.given = [
