@@ -79,7 +79,7 @@ struct SuiteRunnerTests {
         run.failingInstances = [0, 1]
         let results = try #require(run.run())
         #expect(results.allSatisfy { $0.verdict == .passed })
-        #expect(run.log.count { $0.hasPrefix("sideFailed") } == 2)
+        #expect(run.log.count { $0.hasPrefix("instanceFailed") } == 2)
         #expect(run.stage.began.count == 9)
     }
 

@@ -164,7 +164,7 @@ struct ProviderNamesTests {
             "Sources/FakeServers/Control/ControlDeliveries.swift",
             "Sources/FakeServers/Control/ControlFaults.swift",
             "Sources/FakeServers/DeclaredSecrets.swift", "Sources/FakeServers/JournalLines.swift",
-            "Sources/FakeServers/Courier.swift", "Sources/Providers/Provider.swift",
+            "Sources/FakeServers/WebhookDispatcher.swift", "Sources/Providers/Provider.swift",
             "Sources/Providers/ProviderEntry.swift", "Sources/Providers/Control/SwitchGroup.swift",
             "Sources/Providers/Control/ProviderControl.swift",
             "Sources/Providers/Control/ControlMember.swift",

@@ -1,8 +1,8 @@
 import Conformance
 import Testing
 
-@Suite("ForgetRule")
-struct ForgetRuleTests {
+@Suite("Deleted accounts")
+struct DeletedAccountRuleTests {
     private func findings(_ looks: [(status: Int, body: String)]) -> [FindingCode] {
         var expectation = EvidenceBuilder.expectation()
         expectation.forgotten = ["ada"]
